@@ -1,0 +1,113 @@
+#pragma once
+
+#include "schemas/advisory.hpp"
+#include "schemas/change.hpp"
+#include "schemas/repo.hpp"
+#include "schemas/snapshot.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headwater::store {
+
+/// A repo that is followed at a branch. Declared ones come from the config, the others from `watch add`.
+struct Watch {
+  std::string repo;
+  std::string branch = "main";
+  bool declared = false;
+  bool publish = false;             ///< show it although an anonymous client could not read it
+  std::string history = "20";       ///< "all", "none" or a number: revisions read on the first watch
+  friend bool operator==(const Watch &, const Watch &) = default;
+};
+
+/// How upstream answered for a repo, as people are told.
+enum class RepoState : std::uint8_t { pending, ok, gated, gone, disabled, unreadable, waiting };
+std::string_view to_string(RepoState state);
+
+/// One followed repo on one branch, with what is known about it now.
+struct Repo {
+  std::int64_t id = 0;
+  std::string name;
+  std::string branch = "main";
+  RepoFacts facts;
+  RepoState state = RepoState::pending;
+  std::string state_note = {}; ///< a sentence: what is wrong and what to do
+  bool anonymous_can_read = true; ///< false: served only when its watch says publish
+  bool publish = false;
+  bool watched = true;
+  std::string head;           ///< newest revision read; "" before the first
+  std::string head_date = {};
+  std::string last_polled = {};
+  std::string last_changed = {}; ///< commit date of the last delta that was not cosmetic
+  std::int64_t revision_count = 0;
+  std::int64_t open_advisories = 0;
+  Level open_level = Level::low; ///< highest level of its open advisories
+  /// True when its pages, badges and records are public (DESIGN.md, The public listener).
+  bool is_public() const { return anonymous_can_read || publish; }
+};
+
+enum class RevisionStatus : std::uint8_t { read, unreadable, quarantined };
+std::string_view to_string(RevisionStatus status);
+
+/// One revision in the order of the hub's commit list.
+struct Revision {
+  std::int64_t sequence = 0; ///< per repo and branch, rising
+  std::string sha;
+  std::string title;
+  std::string date;
+  RevisionStatus status = RevisionStatus::read;
+  std::string note = {};      ///< why it is unreadable
+  bool on_branch = true;      ///< false once history was rewritten past it
+  std::string plan_json = {}; ///< the plan of this revision, "" when there is none
+  std::string fact_hash = {}; ///< equal for revisions with equal content
+  Level delta_level = Level::low;
+  std::int64_t change_count = 0;
+};
+
+/// A stored delta with its place in the one stream of deltas.
+struct DeltaRecord {
+  std::int64_t serial = 0; ///< rises by one per delta over all repos; feeds resume by it
+  Delta delta;
+  std::string recorded_at;
+  std::string advisory_id = {};
+};
+
+/// A stored advisory: the value, and the OSV bytes as they are served.
+struct AdvisoryRecord {
+  Advisory advisory;
+  std::string osv_json;
+};
+
+/// One attempt to read a revision, stored before it starts.
+struct Attempt {
+  std::string sha;
+  int unfinished = 0; ///< started and never ended: two of them quarantine the revision
+  int failed = 0;     ///< ended with an error; retried with backoff
+  std::string next_try_at = {};
+  std::string note = {};
+};
+
+/// Everything that one revision adds, written in one transaction and idempotent by (repo, branch, sha).
+struct RevisionWrite {
+  std::int64_t repo_id = 0;
+  Revision revision;
+  std::shared_ptr<const Snapshot> snapshot; ///< null for an unreadable revision
+  bool has_delta = false;
+  Delta delta = {};
+  std::vector<AdvisoryRecord> advisories = {}; ///< new and touched ones, rendered
+  std::vector<std::string> rewritten_away = {}; ///< revisions that are no longer on the branch
+};
+
+/// What changed about a repo without a commit (gate, gone, renamed): facts, state and perhaps a delta and advisories.
+struct AccessWrite {
+  std::int64_t repo_id = 0;
+  RepoFacts facts;
+  RepoState state = RepoState::ok;
+  std::string state_note = {};
+  bool has_delta = false;
+  Delta delta = {};
+  std::vector<AdvisoryRecord> advisories = {};
+};
+
+} // namespace headwater::store
