@@ -14,6 +14,8 @@ namespace headwater::net {
 /// Header fields in order; names compare without case.
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
+/// True when two header field names are the same (ASCII letters of either case).
+bool same_name(std::string_view a, std::string_view b);
 /// The first value of a field, or null.
 const std::string *find_header(const Headers &headers, std::string_view name);
 /// Replaces all fields of that name by one.
@@ -53,7 +55,8 @@ struct Target {
   std::vector<std::pair<std::string, std::string>> query;
   bool trailing_slash = false;
 };
-/// Nothing for a target that is not well formed (bad escape, NUL, dot segments).
+/// Nothing for a target that is not well formed (bad escape, NUL, dot segments, empty segments). "+" in the query is a blank.
+/// A decoded segment may hold "/" and control characters: whoever makes a file name of it checks it.
 std::optional<Target> split_target(std::string_view target);
 /// First value of a query key, or null.
 const std::string *find_query(const Target &target, std::string_view key);
