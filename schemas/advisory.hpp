@@ -18,14 +18,15 @@ struct AffectedEntry {
   std::string subject;
   AdvisoryState state = AdvisoryState::open;
   std::string introduced;
-  std::string fixed = {};         ///< revision that reverts or supersedes it
-  std::string last_affected = {}; ///< history rewritten, or access restored
+  std::string fixed = {};            ///< revision that reverts or supersedes it
+  std::string last_affected = {};    ///< history rewritten, or access restored
   std::vector<std::string> versions; ///< every affected revision, oldest first
   std::vector<Change> changes;
   friend bool operator==(const AffectedEntry &, const AffectedEntry &) = default;
 };
 
-/// What a subscriber reads about one delta at medium or above (DESIGN.md, Advisories). Times are RFC 3339 UTC.
+/// What a subscriber reads about one delta at medium or above (DESIGN.md, Advisories). Times are
+/// RFC 3339 UTC.
 struct Advisory {
   std::string id;
   std::string repo;
@@ -51,10 +52,12 @@ struct Advisory {
   friend bool operator==(const Advisory &, const Advisory &) = default;
 };
 
-/// PREFIX-YYYY-H (DESIGN.md): H = first 12 hex digits of SHA-256(origin NUL identity-or-name NUL introducing [NUL branch]).
-/// `introducing` is the revision, or the day for an access change without a commit.
-std::string advisory_id(std::string_view prefix, std::string_view year_source, std::string_view now, std::string_view origin,
-                        std::string_view identity_or_name, std::string_view introducing, std::string_view branch);
+/// PREFIX-YYYY-H (DESIGN.md): H = first 12 hex digits of SHA-256(origin NUL identity-or-name NUL
+/// introducing [NUL branch]). `introducing` is the revision, or the day for an access change
+/// without a commit.
+std::string advisory_id(std::string_view prefix, std::string_view year_source, std::string_view now,
+                        std::string_view origin, std::string_view identity_or_name,
+                        std::string_view introducing, std::string_view branch);
 
 /// Our own lossless form, for the store.
 OrderedJson to_json(const Advisory &advisory);

@@ -35,25 +35,28 @@ struct ChangeKind {
 std::span<const ChangeKind> change_kinds();
 /// The row of a kind, or null.
 const ChangeKind *find_change_kind(std::string_view kind);
-/// The closed list of subjects: template, stop-set, sampling, tokenizer, config.<group>..., weights, code, licence, access, history.
+/// The closed list of subjects: template, stop-set, sampling, tokenizer, config.<group>...,
+/// weights, code, licence, access, history.
 std::span<const std::string_view> subjects();
 
-/// One fact: what changed between two revisions. `before` and `after` are compact JSON texts, "null" for absent.
+/// One fact: what changed between two revisions. `before` and `after` are compact JSON texts,
+/// "null" for absent.
 struct Change {
   std::string kind;
   std::string subject;
   Impact impact = Impact::cosmetic;
   Level level = Level::low;
-  std::string path;  ///< file, with "#/json/pointer" behind it for a key
+  std::string path; ///< file, with "#/json/pointer" behind it for a key
   std::string before_json = "null";
   std::string after_json = "null";
   std::string explanation; ///< a sentence for a person, plain text, safe to show
   friend bool operator==(const Change &, const Change &) = default;
 };
 
-/// A change of a known kind, with the table's subject, impact and level. The kind must be in the table.
-Change make_change(std::string_view kind, std::string path, std::string before_json, std::string after_json,
-                   std::string explanation);
+/// A change of a known kind, with the table's subject, impact and level. The kind must be in the
+/// table.
+Change make_change(std::string_view kind, std::string path, std::string before_json,
+                   std::string after_json, std::string explanation);
 
 /// One figure of the plan that moved.
 struct PlanChange {
@@ -69,11 +72,14 @@ struct Delta {
   std::string repo;
   std::string branch = "main";
   std::string from; ///< revision before
-  std::string to;   ///< revision that introduces the changes; == from for a change of access without a commit
-  std::string date;  ///< commit date of `to`, RFC 3339 UTC; for access without a commit the time of the first confirming poll
+  std::string
+      to; ///< revision that introduces the changes; == from for a change of access without a commit
+  std::string date;  ///< commit date of `to`, RFC 3339 UTC; for access without a commit the time of
+                     ///< the first confirming poll
   std::string title; ///< commit title of `to`
   std::vector<Change> changes; ///< strongest first
-  std::string equals_revision = {}; ///< earlier revision with the same content: this one is a revert to it
+  std::string equals_revision =
+      {}; ///< earlier revision with the same content: this one is a revert to it
   std::vector<PlanChange> plan_changes = {};
   bool backfilled = false;
   friend bool operator==(const Delta &, const Delta &) = default;

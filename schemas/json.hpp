@@ -21,10 +21,10 @@ struct JsonLimits {
   std::size_t max_values = 2'000'000;
 };
 
-/// Reads JSON as Python's json module writes and reads it: NaN, Infinity and -Infinity are accepted and
-/// become {"__float__": "NaN"} and so on (the form transformers writes for strict readers); the last of
-/// duplicate keys holds; a UTF-8 byte order mark is skipped. Integers beyond 64 bits become doubles.
-/// Errors: malformed (with line and column), too_large.
+/// Reads JSON as Python's json module writes and reads it: NaN, Infinity and -Infinity are accepted
+/// and become {"__float__": "NaN"} and so on (the form transformers writes for strict readers); the
+/// last of duplicate keys holds; a UTF-8 byte order mark is skipped. Integers beyond 64 bits become
+/// doubles. Errors: malformed (with line and column), too_large.
 Result<Json> parse_json(std::string_view text, const JsonLimits &limits = {});
 /// The same, keys in the order of the text.
 Result<OrderedJson> parse_ordered_json(std::string_view text, const JsonLimits &limits = {});

@@ -40,7 +40,8 @@ struct RepoFacts {
   std::string pipeline_tag = {};
   std::string created_at = {};    ///< RFC 3339 UTC
   std::string last_modified = {}; ///< RFC 3339 UTC
-  std::string safetensors_json = {}; ///< the hub's own count {"parameters":..,"total":..} as compact JSON; "" when absent
+  std::string safetensors_json =
+      {}; ///< the hub's own count {"parameters":..,"total":..} as compact JSON; "" when absent
   friend bool operator==(const RepoFacts &, const RepoFacts &) = default;
 };
 

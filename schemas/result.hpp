@@ -27,7 +27,8 @@ std::string_view to_string(Errc code);
 /// True when doing the same again later may succeed.
 bool retryable(Errc code);
 
-/// An error is a value: a code to act on, a sentence for a person, and what caused it ("" when nothing did).
+/// An error is a value: a code to act on, a sentence for a person, and what caused it ("" when
+/// nothing did).
 struct Error {
   Errc code = Errc::internal;
   std::string message;

@@ -28,7 +28,7 @@ enum class FilePart : std::uint8_t { none, whole, safetensors_header, gguf_heade
 struct FileContent {
   FilePart part = FilePart::whole;
   std::shared_ptr<const std::string> bytes; ///< null when `problem` says why
-  std::string problem = {};                 ///< a sentence for a person: malformed, too large, gated ...
+  std::string problem = {}; ///< a sentence for a person: malformed, too large, gated ...
 };
 
 /// Code that a config takes from another repo (auto_map "other/repo--module.Class").
@@ -45,8 +45,8 @@ struct Snapshot {
   RepoFacts facts;
   std::string branch = "main";
   Commit commit;
-  std::vector<FileEntry> files;                  ///< sorted by path
-  std::map<std::string, FileContent> contents;   ///< by path; only the files that are read
+  std::vector<FileEntry> files;                ///< sorted by path
+  std::map<std::string, FileContent> contents; ///< by path; only the files that are read
   std::vector<ReferencedRepo> referenced = {};
 };
 
