@@ -1,0 +1,64 @@
+#pragma once
+
+#include "daemon/jinja/jinja.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace headwater::diff {
+
+/// One of a repo's chat templates by the name a reader asks for ("default", "tool_use", "rag").
+struct TemplateSource {
+  std::string name;
+  std::string text;
+  std::string path; ///< file that it came from
+};
+
+/// What the tokenizer adds around a template, before and after.
+struct TemplateContext {
+  /// Special-token variables a template is rendered with ("bos_token", "eos_token", "pad_token",
+  /// ...).
+  std::vector<std::pair<std::string, std::string>> tokens_before;
+  std::vector<std::pair<std::string, std::string>> tokens_after;
+  bool add_bos_token_before = false;
+  bool add_bos_token_after = false;
+};
+
+/// One fact about an edit. Kinds: template.does-not-parse, template.raises, template.renders-again,
+/// template.generation-prompt, template.turn-marker, template.system-prompt, template.tools,
+/// template.reasoning, template.double-bos, template.rendering (another rendered difference),
+/// template.whitespace (only white space of the rendering differs), template.text (nothing rendered
+/// differs).
+struct TemplateFinding {
+  std::string kind;
+  std::string sentence;
+  std::string before; ///< shortest excerpt that shows it, raw: escape before showing
+  std::string after;
+};
+
+/// One probe conversation whose rendering differs, or failed on one side.
+struct ProbeDifference {
+  std::string probe;
+  std::string ability;
+  std::string before; ///< shortest differing excerpt with a little of what surrounds it, raw
+  std::string after;
+  bool before_failed = false;
+  bool after_failed = false;
+  std::string error_before; ///< "UndefinedError: 'x' is undefined", "" when it rendered
+  std::string error_after;
+};
+
+struct TemplateComparison {
+  std::vector<TemplateFinding> findings; ///< the weightiest first; empty when the texts are equal
+  std::vector<ProbeDifference> probes;
+};
+
+/// Renders the probe conversations of schemas/probes.json with both templates and says what
+/// differs. Pure; hostile templates end within the limits.
+TemplateComparison compare_templates(std::string_view before, std::string_view after,
+                                     const TemplateContext &context,
+                                     const jinja::Limits &limits = {});
+
+} // namespace headwater::diff
