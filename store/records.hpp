@@ -6,18 +6,20 @@
 #include "schemas/snapshot.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace headwater::store {
 
-/// A repo that is followed at a branch. Declared ones come from the config, the others from `watch add`.
+/// A repo that is followed at a branch. Declared ones come from the config, the others from `watch
+/// add`.
 struct Watch {
   std::string repo;
   std::string branch = "main";
   bool declared = false;
-  bool publish = false;             ///< show it although an anonymous client could not read it
-  std::string history = "20";       ///< "all", "none" or a number: revisions read on the first watch
+  bool publish = false;       ///< show it although an anonymous client could not read it
+  std::string history = "20"; ///< "all", "none" or a number: revisions read on the first watch
   friend bool operator==(const Watch &, const Watch &) = default;
 };
 
@@ -32,11 +34,11 @@ struct Repo {
   std::string branch = "main";
   RepoFacts facts;
   RepoState state = RepoState::pending;
-  std::string state_note = {}; ///< a sentence: what is wrong and what to do
+  std::string state_note = {};    ///< a sentence: what is wrong and what to do
   bool anonymous_can_read = true; ///< false: served only when its watch says publish
   bool publish = false;
   bool watched = true;
-  std::string head;           ///< newest revision read; "" before the first
+  std::string head; ///< newest revision read; "" before the first
   std::string head_date = {};
   std::string last_polled = {};
   std::string last_changed = {}; ///< commit date of the last delta that was not cosmetic
@@ -61,6 +63,8 @@ struct Revision {
   bool on_branch = true;      ///< false once history was rewritten past it
   std::string plan_json = {}; ///< the plan of this revision, "" when there is none
   std::string fact_hash = {}; ///< equal for revisions with equal content
+  std::string subject_hashes_json =
+      "{}"; ///< {"template": hash, ...}: which subjects stand as they stood
   Level delta_level = Level::low;
   std::int64_t change_count = 0;
 };
@@ -88,18 +92,20 @@ struct Attempt {
   std::string note = {};
 };
 
-/// Everything that one revision adds, written in one transaction and idempotent by (repo, branch, sha).
+/// Everything that one revision adds, written in one transaction and idempotent by (repo, branch,
+/// sha).
 struct RevisionWrite {
   std::int64_t repo_id = 0;
   Revision revision;
   std::shared_ptr<const Snapshot> snapshot; ///< null for an unreadable revision
   bool has_delta = false;
   Delta delta = {};
-  std::vector<AdvisoryRecord> advisories = {}; ///< new and touched ones, rendered
+  std::vector<AdvisoryRecord> advisories = {};  ///< new and touched ones, rendered
   std::vector<std::string> rewritten_away = {}; ///< revisions that are no longer on the branch
 };
 
-/// What changed about a repo without a commit (gate, gone, renamed): facts, state and perhaps a delta and advisories.
+/// What changed about a repo without a commit (gate, gone, renamed): facts, state and perhaps a
+/// delta and advisories.
 struct AccessWrite {
   std::int64_t repo_id = 0;
   RepoFacts facts;

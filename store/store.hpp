@@ -11,14 +11,22 @@
 
 namespace headwater::store {
 
-/// What has been seen, in SQLite (WAL, synchronous=FULL). Reads may come from any thread (a pool of read
-/// connections); writes are serialised on one writer thread and block the caller until they are durable.
-/// Errors: store, with the file's name and the mend.
+/// How a store is opened.
+struct StoreOptions {
+  std::string path;
+  std::function<TimePoint()> clock; ///< the time that is written into records
+  std::function<bool()> fault =
+      {}; ///< asked before each write step; true makes it fail (tests of half-done work)
+};
+
+/// What has been seen, in SQLite (WAL, synchronous=FULL). Reads may come from any thread (a pool of
+/// read connections); writes are serialised on one writer thread and block the caller until they
+/// are durable. Errors: store, with the file's name and the mend.
 class Store {
 public:
-  /// Opens or makes the database, migrates it (a copy is written beside it before each migration). A database of a
-  /// newer version is refused and left as it is. Clock: the time that is written into records.
-  static Result<std::unique_ptr<Store>> open(const std::string &path, std::function<TimePoint()> clock);
+  /// Opens or makes the database, migrates it (a copy is written beside it before each migration).
+  /// A database of a newer version is refused and left as it is.
+  static Result<std::unique_ptr<Store>> open(StoreOptions options);
   virtual ~Store() = default;
 
   // Watches and repos
@@ -28,34 +36,46 @@ public:
   /// Makes the declared watches equal to `declared`; what `watch add` wrote stays.
   virtual Result<void> set_declared_watches(const std::vector<Watch> &declared) = 0;
   virtual Result<std::vector<Repo>> repos() = 0;
-  virtual Result<std::optional<Repo>> find_repo(const std::string &name, const std::string &branch = "main") = 0;
+  virtual Result<std::optional<Repo>> find_repo(const std::string &name,
+                                                const std::string &branch = "main") = 0;
   /// The repo that was once called `name`, when it was renamed since.
   virtual Result<std::optional<Repo>> find_renamed(const std::string &name) = 0;
   virtual Result<Repo> ensure_repo(const std::string &name, const std::string &branch) = 0;
 
   // Revisions, oldest first
   virtual Result<std::vector<Revision>> revisions(std::int64_t repo_id) = 0;
-  virtual Result<std::optional<Revision>> find_revision(std::int64_t repo_id, const std::string &sha) = 0;
+  virtual Result<std::optional<Revision>> find_revision(std::int64_t repo_id,
+                                                        const std::string &sha) = 0;
   /// The stored snapshot of a revision; contents of files whose text is no longer kept are absent.
-  virtual Result<std::optional<Snapshot>> snapshot(std::int64_t repo_id, const std::string &sha) = 0;
-  /// Bytes kept under a content id (git blob id or LFS sha256) and part, so that an unchanged file is never fetched twice.
-  virtual Result<std::optional<std::string>> content(const std::string &content_id, FilePart part) = 0;
+  virtual Result<std::optional<Snapshot>> snapshot(std::int64_t repo_id,
+                                                   const std::string &sha) = 0;
+  /// Bytes kept under a content id (git blob id or LFS sha256) and part, so that an unchanged file
+  /// is never fetched twice.
+  virtual Result<std::optional<std::string>> content(const std::string &content_id,
+                                                     FilePart part) = 0;
 
   // Attempts (DESIGN.md rule 2)
   virtual Result<Attempt> begin_attempt(std::int64_t repo_id, const std::string &sha) = 0;
-  virtual Result<void> fail_attempt(std::int64_t repo_id, const std::string &sha, const std::string &note,
-                                    const std::string &next_try_at) = 0;
+  virtual Result<void> fail_attempt(std::int64_t repo_id, const std::string &sha,
+                                    const std::string &note, const std::string &next_try_at) = 0;
+  virtual Result<std::optional<Attempt>> find_attempt(std::int64_t repo_id,
+                                                      const std::string &sha) = 0;
 
   // Writes of one step each, one transaction
   virtual Result<void> write_revision(const RevisionWrite &write) = 0;
   virtual Result<void> write_access(const AccessWrite &write) = 0;
-  virtual Result<void> note_poll(std::int64_t repo_id, const std::string &at, RepoState state, const std::string &note) = 0;
+  virtual Result<void> note_poll(std::int64_t repo_id, const std::string &at, RepoState state,
+                                 const std::string &note) = 0;
 
   // Deltas and advisories
-  virtual Result<std::vector<DeltaRecord>> deltas(std::int64_t repo_id, std::size_t limit) = 0; ///< newest first
-  virtual Result<std::vector<DeltaRecord>> deltas_since(std::int64_t serial, std::size_t limit) = 0; ///< oldest first, all repos
-  virtual Result<std::optional<DeltaRecord>> delta_to(std::int64_t repo_id, const std::string &sha) = 0;
-  virtual Result<std::vector<AdvisoryRecord>> advisories() = 0; ///< newest modified first, all repos
+  virtual Result<std::vector<DeltaRecord>> deltas(std::int64_t repo_id,
+                                                  std::size_t limit) = 0; ///< newest first
+  virtual Result<std::vector<DeltaRecord>>
+  deltas_since(std::int64_t serial, std::size_t limit) = 0; ///< oldest first, all repos
+  virtual Result<std::optional<DeltaRecord>> delta_to(std::int64_t repo_id,
+                                                      const std::string &sha) = 0;
+  virtual Result<std::vector<AdvisoryRecord>>
+  advisories() = 0; ///< newest modified first, all repos
   virtual Result<std::vector<AdvisoryRecord>> advisories_of(std::int64_t repo_id) = 0;
   virtual Result<std::optional<AdvisoryRecord>> find_advisory(const std::string &id) = 0;
   /// Greatest `modified` ever written, "" when none was.

@@ -1,0 +1,266 @@
+#include "store/write.hpp"
+
+#include "schemas/digest.hpp"
+#include "store/rows.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headwater::store {
+namespace {
+
+std::string dump(const OrderedJson &json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+Result<std::string> put_text(Database &db, std::string_view bytes) {
+  std::string digest = sha256_hex(bytes);
+  bool there = false;
+  Result<void> done = db.run(
+      "SELECT 1 FROM text WHERE digest = ?", [&](const Statement &) { there = true; }, digest);
+  if (done && !there)
+    done = db.run("INSERT INTO text (digest, size, zstd) VALUES (?, ?, ?)", {}, digest,
+                  static_cast<std::int64_t>(bytes.size()), Database::Blob{compress(bytes)});
+  if (!done)
+    return std::unexpected(done.error());
+  return digest;
+}
+
+Result<void> put_contents(Database &db, const Snapshot &snapshot) {
+  for (const auto &[path, content] : snapshot.contents) {
+    const FileEntry *file = find_file(snapshot, path);
+    if (file == nullptr || !content.bytes)
+      continue;
+    const std::string part(to_string(content.part));
+    bool there = false;
+    Result<void> done = db.run(
+        "SELECT 1 FROM content WHERE content_id = ? AND part = ?",
+        [&](const Statement &) { there = true; }, file->content_id(), part);
+    if (!done)
+      return done;
+    if (there)
+      continue;
+    const Result<std::string> digest = put_text(db, *content.bytes);
+    if (!digest)
+      return std::unexpected(digest.error());
+    done =
+        db.run("INSERT INTO content (content_id, part, digest, size) VALUES (?, ?, ?, ?)", {},
+               file->content_id(), part, *digest, static_cast<std::int64_t>(content.bytes->size()));
+    if (!done)
+      return done;
+  }
+  return {};
+}
+
+/// Makes the head's large contents the ones that are kept and drops those that no head needs any
+/// more.
+Result<void> keep_large_of_head(Database &db, std::int64_t repo_id, const Snapshot &snapshot) {
+  Result<void> done = db.run("DELETE FROM large_of_head WHERE repo_id = ?", {}, repo_id);
+  for (const auto &[path, content] : snapshot.contents) {
+    if (!done)
+      return done;
+    const FileEntry *file = find_file(snapshot, path);
+    if (file == nullptr || !content.bytes ||
+        static_cast<std::int64_t>(content.bytes->size()) <= large_text_bytes)
+      continue;
+    done =
+        db.run("INSERT OR IGNORE INTO large_of_head (repo_id, content_id, part) VALUES (?, ?, ?)",
+               {}, repo_id, file->content_id(), to_string(content.part));
+  }
+  if (!done)
+    return done;
+  std::vector<std::string> digests;
+  done = db.run(
+      "SELECT DISTINCT digest FROM content WHERE size > ? AND NOT EXISTS (SELECT 1 FROM "
+      "large_of_head AS l "
+      "WHERE l.content_id = content.content_id AND l.part = content.part)",
+      [&](const Statement &row) { digests.push_back(row.text(0)); }, large_text_bytes);
+  if (!done || digests.empty())
+    return done;
+  done =
+      db.run("DELETE FROM content WHERE size > ? AND NOT EXISTS (SELECT 1 FROM large_of_head AS l "
+             "WHERE l.content_id = content.content_id AND l.part = content.part)",
+             {}, large_text_bytes);
+  for (const std::string &digest : digests) {
+    if (!done)
+      return done;
+    done = db.run("DELETE FROM text WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM content WHERE "
+                  "digest = ?1) "
+                  "AND NOT EXISTS (SELECT 1 FROM revision WHERE tree_digest = ?1)",
+                  {}, digest);
+  }
+  return done;
+}
+
+Result<void> put_advisories(Database &db, std::int64_t repo_id,
+                            const std::vector<AdvisoryRecord> &records) {
+  for (const AdvisoryRecord &record : records) {
+    const Advisory &advisory = record.advisory;
+    Result<void> done = db.run(
+        "INSERT INTO advisory (id, repo_id, state, level, withdrawn, modified, advisory_json, "
+        "osv_json) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
+        "level = excluded.level, withdrawn = excluded.withdrawn, modified = excluded.modified, "
+        "advisory_json = excluded.advisory_json, osv_json = excluded.osv_json",
+        {}, advisory.id, repo_id, headwater::to_string(advisory.state),
+        headwater::to_string(advisory.level), !advisory.withdrawn.empty(), advisory.modified,
+        dump(to_json(advisory)), record.osv_json);
+    if (!done)
+      return done;
+  }
+  return {};
+}
+
+std::string advisory_of(const Delta &delta, const std::vector<AdvisoryRecord> &records) {
+  const auto at = std::ranges::find_if(records, [&](const AdvisoryRecord &record) {
+    return record.advisory.to == delta.to && record.advisory.from == delta.from;
+  });
+  return at == records.end() ? std::string() : at->advisory.id;
+}
+
+Result<void> put_delta(Database &db, std::int64_t repo_id, const Delta &delta,
+                       const std::vector<AdvisoryRecord> &advisories, const std::string &now) {
+  Result<void> done = db.run(
+      "INSERT INTO delta (repo_id, from_sha, to_sha, date, delta_json, recorded_at, advisory_id) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (repo_id, from_sha, to_sha, date) DO NOTHING",
+      {}, repo_id, delta.from, delta.to, delta.date, dump(to_json(delta)), now,
+      advisory_of(delta, advisories));
+  if (!done)
+    return done;
+  const bool moved = std::ranges::any_of(
+      delta.changes, [](const Change &change) { return change.impact != Impact::cosmetic; });
+  if (!moved)
+    return done;
+  return db.run("UPDATE repo SET last_changed = ? WHERE id = ?", {}, delta.date, repo_id);
+}
+
+/// Stores the facts; a new name keeps the old one as a former name.
+Result<void> put_facts(Database &db, std::int64_t repo_id, const RepoFacts &facts) {
+  Result<void> done =
+      db.run("UPDATE repo SET facts_json = ? WHERE id = ?", {}, facts_to_text(facts), repo_id);
+  if (!done || facts.name.empty())
+    return done;
+  std::string name;
+  std::string branch;
+  done = db.run(
+      "SELECT name, branch FROM repo WHERE id = ?",
+      [&](const Statement &row) {
+        name = row.text(0);
+        branch = row.text(1);
+      },
+      repo_id);
+  if (!done || name == facts.name || name.empty())
+    return done;
+  bool taken = false;
+  done = db.run(
+      "SELECT 1 FROM repo WHERE name = ? AND branch = ?", [&](const Statement &) { taken = true; },
+      facts.name, branch);
+  if (!done || taken)
+    return done;
+  done = db.run("INSERT OR REPLACE INTO former_name (name, branch, repo_id) VALUES (?, ?, ?)", {},
+                name, branch, repo_id);
+  if (done)
+    done = db.run("DELETE FROM former_name WHERE name = ? AND branch = ?", {}, facts.name, branch);
+  if (done)
+    done = db.run("UPDATE repo SET name = ? WHERE id = ?", {}, facts.name, repo_id);
+  return done;
+}
+
+Result<void> put_revision_row(Database &db, const RevisionWrite &write) {
+  const Revision &revision = write.revision;
+  std::int64_t sequence = 0;
+  bool there = false;
+  Result<void> done = db.run(
+      "SELECT sequence FROM revision WHERE repo_id = ? AND sha = ?",
+      [&](const Statement &row) {
+        there = true;
+        sequence = row.number(0);
+      },
+      write.repo_id, revision.sha);
+  if (!done)
+    return done;
+  if (!there) {
+    done = db.run(
+        "SELECT COALESCE(MAX(sequence), 0) + 1 FROM revision WHERE repo_id = ?",
+        [&](const Statement &row) { sequence = row.number(0); }, write.repo_id);
+    if (!done)
+      return done;
+  }
+  std::string facts = "{}";
+  Result<std::string> tree = std::string();
+  if (write.snapshot) {
+    facts = facts_to_text(write.snapshot->facts);
+    tree = put_text(db, tree_to_text(*write.snapshot));
+    if (!tree)
+      return std::unexpected(tree.error());
+  }
+  const auto put = [&](const auto &tree_digest) {
+    return db.run("INSERT INTO revision (repo_id, sequence, sha, title, date, status, note, "
+                  "on_branch, plan_json, fact_hash, "
+                  "subject_hashes_json, facts_json, tree_digest, delta_level, change_count) VALUES "
+                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                  "ON CONFLICT (repo_id, sha) DO UPDATE SET status = excluded.status, note = "
+                  "excluded.note, on_branch = excluded.on_branch, "
+                  "plan_json = excluded.plan_json, fact_hash = excluded.fact_hash, "
+                  "subject_hashes_json = excluded.subject_hashes_json, "
+                  "facts_json = excluded.facts_json, tree_digest = excluded.tree_digest, "
+                  "delta_level = excluded.delta_level, "
+                  "change_count = excluded.change_count",
+                  {}, write.repo_id, sequence, revision.sha, revision.title, revision.date,
+                  to_string(revision.status), revision.note, revision.on_branch, revision.plan_json,
+                  revision.fact_hash, revision.subject_hashes_json, facts, tree_digest,
+                  headwater::to_string(revision.delta_level), revision.change_count);
+  };
+  return write.snapshot ? put(*tree) : put(nullptr);
+}
+
+} // namespace
+
+Result<void> write_revision(Database &db, const RevisionWrite &write, const std::string &now) {
+  Result<void> done;
+  if (write.snapshot)
+    done = put_contents(db, *write.snapshot);
+  if (done)
+    done = put_revision_row(db, write);
+  for (const std::string &sha : write.rewritten_away) {
+    if (!done)
+      return done;
+    done = db.run("UPDATE revision SET on_branch = 0 WHERE repo_id = ? AND sha = ?", {},
+                  write.repo_id, sha);
+  }
+  if (done && write.has_delta)
+    done = put_delta(db, write.repo_id, write.delta, write.advisories, now);
+  if (done)
+    done = put_advisories(db, write.repo_id, write.advisories);
+  if (done)
+    done = db.run("DELETE FROM attempt WHERE repo_id = ? AND sha = ?", {}, write.repo_id,
+                  write.revision.sha);
+  if (done)
+    done = db.run("UPDATE repo SET head = ?, head_date = ? WHERE id = ?", {}, write.revision.sha,
+                  write.revision.date, write.repo_id);
+  if (done && write.snapshot)
+    done = put_facts(db, write.repo_id, write.snapshot->facts);
+  if (done && write.snapshot)
+    done = keep_large_of_head(db, write.repo_id, *write.snapshot);
+  return done;
+}
+
+Result<void> write_access(Database &db, const AccessWrite &write, const std::string &now) {
+  Result<void> done = put_facts(db, write.repo_id, write.facts);
+  const bool readable =
+      !write.facts.is_private && write.facts.gate == Gate::open && !write.facts.disabled;
+  if (done)
+    done = db.run("UPDATE repo SET state = ?, state_note = ?, anonymous_can_read = ? WHERE id = ?",
+                  {}, to_string(write.state), write.state_note, readable, write.repo_id);
+  if (done && write.has_delta)
+    done = put_delta(db, write.repo_id, write.delta, write.advisories, now);
+  if (done)
+    done = put_advisories(db, write.repo_id, write.advisories);
+  return done;
+}
+
+} // namespace headwater::store
