@@ -1,0 +1,70 @@
+#include "daemon/read/weight_index.hpp"
+
+#include "schemas/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+namespace headwater::read {
+namespace {
+
+namespace dom = simdjson::dom;
+
+bool leaves_folder(std::string_view name) {
+  if (name.empty() || name.starts_with('/') || name.find('\\') != std::string_view::npos ||
+      name.find('\0') != std::string_view::npos)
+    return true;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t slash = std::min(name.find('/', at), name.size());
+    const std::string_view part = name.substr(at, slash - at);
+    if (part.empty() || part == "." || part == "..")
+      return true;
+    at = slash + 1;
+  }
+  return false;
+}
+
+} // namespace
+
+Result<WeightIndex> read_weight_index(std::string_view text) {
+  dom::parser parser;
+  dom::element root;
+  if (const auto error = parser.parse(text.data(), text.size(), true).get(root);
+      error != simdjson::SUCCESS)
+    return fail(Errc::malformed, fmt::format("not JSON: {}", simdjson::error_message(error)));
+  dom::object map;
+  if (root["weight_map"].get(map) != simdjson::SUCCESS)
+    return fail(Errc::malformed, "weight_map is missing or no object");
+  WeightIndex index;
+  index.weight_map.reserve(map.size());
+  std::string_view last_file;
+  for (const auto field : map) {
+    std::string_view file;
+    if (field.value.get(file) != simdjson::SUCCESS)
+      return fail(Errc::malformed,
+                  fmt::format("weight_map `{}` names no file", plain_text(field.key, 80)));
+    if (leaves_folder(file))
+      return fail(Errc::malformed, fmt::format("weight_map names the file `{}` outside its folder",
+                                               plain_text(file, 80)));
+    index.weight_map.emplace_back(field.key, file);
+    if (file != last_file)
+      index.files.emplace_back(file);
+    last_file = file;
+  }
+  if (!std::ranges::is_sorted(index.weight_map))
+    std::ranges::sort(index.weight_map);
+  std::ranges::sort(index.files);
+  index.files.erase(std::unique(index.files.begin(), index.files.end()), index.files.end());
+  std::int64_t size = 0;
+  double real = 0;
+  const auto total = root["metadata"]["total_size"];
+  if (total.get(size) == simdjson::SUCCESS && size >= 0)
+    index.total_size = size;
+  else if (total.get(real) == simdjson::SUCCESS && real >= 0 && real < 9e18)
+    index.total_size = static_cast<std::int64_t>(real);
+  return index;
+}
+
+} // namespace headwater::read
