@@ -102,6 +102,7 @@ struct RevisionWrite {
   Delta delta = {};
   std::vector<AdvisoryRecord> advisories = {};  ///< new and touched ones, rendered
   std::vector<std::string> rewritten_away = {}; ///< revisions that are no longer on the branch
+  std::string next_try_at = {};                 ///< when an unreadable one is read again
 };
 
 /// What changed about a repo without a commit (gate, gone, renamed): facts, state and perhaps a

@@ -218,6 +218,17 @@ Result<void> put_revision_row(Database &db, const RevisionWrite &write) {
   return write.snapshot ? put(*tree) : put(nullptr);
 }
 
+/// What was read needs no attempt any more; what could not be read is tried again later.
+Result<void> end_attempt(Database &db, const RevisionWrite &write) {
+  if (write.revision.status != RevisionStatus::unreadable)
+    return db.run("DELETE FROM attempt WHERE repo_id = ? AND sha = ?", {}, write.repo_id,
+                  write.revision.sha);
+  return db.run("INSERT INTO attempt (repo_id, sha, unfinished, failed, next_try_at, note) VALUES "
+                "(?1, ?2, 0, 1, ?3, ?4) ON CONFLICT (repo_id, sha) DO UPDATE SET unfinished = 0, "
+                "failed = failed + 1, next_try_at = ?3, note = ?4",
+                {}, write.repo_id, write.revision.sha, write.next_try_at, write.revision.note);
+}
+
 } // namespace
 
 Result<void> write_revision(Database &db, const RevisionWrite &write, const std::string &now) {
@@ -237,14 +248,21 @@ Result<void> write_revision(Database &db, const RevisionWrite &write, const std:
   if (done)
     done = put_advisories(db, write.repo_id, write.advisories);
   if (done)
-    done = db.run("DELETE FROM attempt WHERE repo_id = ? AND sha = ?", {}, write.repo_id,
-                  write.revision.sha);
+    done = end_attempt(db, write);
   if (done)
-    done = db.run("UPDATE repo SET head = ?, head_date = ? WHERE id = ?", {}, write.revision.sha,
-                  write.revision.date, write.repo_id);
-  if (done && write.snapshot)
-    done = put_facts(db, write.repo_id, write.snapshot->facts);
-  if (done && write.snapshot)
+    done = db.run("UPDATE repo SET (head, head_date) = (SELECT sha, date FROM revision WHERE "
+                  "repo_id = ?1 AND on_branch = 1 ORDER BY sequence DESC LIMIT 1) WHERE id = ?1",
+                  {}, write.repo_id);
+  bool is_head = false;
+  if (done)
+    done = db.run(
+        "SELECT head FROM repo WHERE id = ?",
+        [&](const Statement &row) { is_head = row.text(0) == write.revision.sha; }, write.repo_id);
+  // A revision that is read late, behind newer ones, leaves what is known of the repo as it is.
+  if (!done || !is_head || !write.snapshot)
+    return done;
+  done = put_facts(db, write.repo_id, write.snapshot->facts);
+  if (done)
     done = keep_large_of_head(db, write.repo_id, *write.snapshot);
   return done;
 }
