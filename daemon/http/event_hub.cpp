@@ -1,0 +1,129 @@
+#include "daemon/http/event_hub.hpp"
+
+#include "store/store.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headwater::http {
+namespace {
+
+constexpr std::size_t most_missed = 200;
+constexpr std::size_t batch = 500;
+
+/// Names of repos whose deltas may be told.
+std::set<std::string> public_names(store::Store &store) {
+  std::set<std::string> names;
+  if (const auto repos = store.repos(); repos)
+    for (const store::Repo &repo : *repos)
+      if (repo.is_public())
+        names.insert(repo.name);
+  return names;
+}
+
+std::string event_text(std::int64_t serial, const OrderedJson &data) {
+  return fmt::format("id: {}\ndata: {}\n\n", serial,
+                     data.dump(-1, ' ', true, OrderedJson::error_handler_t::replace));
+}
+
+std::string position_event(std::int64_t serial) {
+  return event_text(serial, OrderedJson{{"serial", serial}});
+}
+
+std::string delta_event(const store::DeltaRecord &record) {
+  OrderedJson data;
+  data["serial"] = record.serial;
+  data["repo"] = record.delta.repo;
+  data["to"] = record.delta.to;
+  data["impact"] = to_string(impact_of(record.delta.changes));
+  data["level"] = to_string(level_of(record.delta.changes));
+  if (!record.advisory_id.empty())
+    data["advisory"] = record.advisory_id;
+  return event_text(record.serial, data);
+}
+
+/// The last serial of the stream, read on from `from`.
+std::int64_t newest_serial(store::Store &store, std::int64_t from) {
+  for (;;) {
+    const auto deltas = store.deltas_since(from, batch);
+    if (!deltas || deltas->empty())
+      return from;
+    from = deltas->back().serial;
+  }
+}
+
+} // namespace
+
+std::shared_ptr<net::EventChannel> EventHub::listen(store::Store &store,
+                                                    const std::string &last_id) {
+  announce(store);
+  std::int64_t asked = -1;
+  std::from_chars(last_id.data(), last_id.data() + last_id.size(), asked);
+
+  const std::lock_guard lock(mutex_);
+  std::erase_if(channels_, [](const auto &channel) { return channel->closed(); });
+  if (channels_.size() >= max_listeners_)
+    return nullptr;
+  auto channel = std::make_shared<net::EventChannel>();
+  std::string greeting = "retry: 5000\n";
+  greeting += position_event(last_serial_);
+  if (asked >= 0 && asked < last_serial_) {
+    const std::set<std::string> names = public_names(store);
+    if (const auto missed = store.deltas_since(asked, most_missed); missed)
+      for (const store::DeltaRecord &record : *missed)
+        if (record.serial <= last_serial_ && names.contains(record.delta.repo))
+          greeting += delta_event(record);
+  }
+  channel->push(std::move(greeting));
+  channels_.push_back(channel);
+  return channel;
+}
+
+void EventHub::announce(store::Store &store) {
+  const std::lock_guard lock(mutex_);
+  // Nobody has been told anything yet: start where the stream ends now.
+  if (last_serial_ < 0) {
+    last_serial_ = newest_serial(store, 0);
+    return;
+  }
+  for (;;) {
+    const auto deltas = store.deltas_since(last_serial_, batch);
+    if (!deltas || deltas->empty())
+      return;
+    const std::set<std::string> names = public_names(store);
+    for (const store::DeltaRecord &record : *deltas) {
+      last_serial_ = record.serial;
+      if (names.contains(record.delta.repo))
+        send_all(delta_event(record));
+    }
+  }
+}
+
+void EventHub::keep_alive() {
+  const std::lock_guard lock(mutex_);
+  send_all(": keep-alive\n\n");
+}
+
+void EventHub::close() {
+  const std::lock_guard lock(mutex_);
+  for (const auto &channel : channels_)
+    channel->close();
+  channels_.clear();
+}
+
+std::size_t EventHub::listeners() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(channels_, [](const auto &channel) { return !channel->closed(); }));
+}
+
+void EventHub::send_all(const std::string &text) {
+  std::erase_if(channels_, [&](const auto &channel) { return !channel->push(text); });
+}
+
+} // namespace headwater::http
