@@ -40,7 +40,9 @@ struct StreamedBody {
 /// Lines pushed to a client for as long as it listens (server-sent events). Thread-safe.
 class EventChannel;
 
-/// A response. `stream` replaces `body`; `events` keeps the connection open.
+/// A response. `stream` replaces `body`; `events` keeps the connection open. The server counts Content-Length itself (a
+/// HEAD answer keeps the one it is given), adds Date, and leaves the body out for HEAD, 204 and 304. Status 0 closes the
+/// connection without an answer.
 struct Response {
   int status = 200;
   Headers headers = {};

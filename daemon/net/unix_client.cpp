@@ -14,7 +14,8 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using LocalStream = beast::basic_stream<asio::local::stream_protocol>;
 
-/// Runs one asynchronous step to its end; a stream's deadline needs an asynchronous operation to work on.
+/// Runs one asynchronous step to its end; a stream's deadline needs an asynchronous operation to
+/// work on.
 template <class Start> beast::error_code run_step(asio::io_context &context, Start start) {
   beast::error_code result;
   start([&](beast::error_code error, std::size_t = 0) { result = error; });
@@ -25,20 +26,25 @@ template <class Start> beast::error_code run_step(asio::io_context &context, Sta
 
 } // namespace
 
-Result<Response> request_over_unix_socket(const std::string &socket_path, const Request &request, std::chrono::seconds timeout,
+Result<Response> request_over_unix_socket(const std::string &socket_path, const Request &request,
+                                          std::chrono::seconds timeout,
                                           std::uint64_t max_body_bytes) {
   asio::io_context context;
   LocalStream stream(context);
   stream.expires_after(timeout);
   const auto unreachable = [&](const beast::error_code &error) {
-    return fail(Errc::transient,
-                fmt::format("no daemon answers at {} ({}): start `headwater serve`, or name its socket with --socket", socket_path,
-                            error.message()));
+    return fail(Errc::transient, fmt::format("no daemon answers at {} ({}): start `headwater "
+                                             "serve`, or name its socket with --socket",
+                                             socket_path, error.message()));
   };
-  if (socket_path.size() > 100) return fail(Errc::bad_input, fmt::format("{}: a socket's path has at most 100 characters", socket_path));
+  if (socket_path.size() > 100)
+    return fail(Errc::bad_input,
+                fmt::format("{}: a socket's path has at most 100 characters", socket_path));
   const asio::local::stream_protocol::endpoint endpoint(socket_path);
-  beast::error_code error = run_step(context, [&](auto handler) { stream.async_connect(endpoint, handler); });
-  if (error) return unreachable(error);
+  beast::error_code error =
+      run_step(context, [&](auto handler) { stream.async_connect(endpoint, handler); });
+  if (error)
+    return unreachable(error);
 
   http::request<http::string_body> out;
   out.method_string(request.method);
@@ -46,22 +52,29 @@ Result<Response> request_over_unix_socket(const std::string &socket_path, const 
   out.version(11);
   out.set(http::field::host, "localhost");
   out.set(http::field::connection, "close");
-  for (const auto &[name, value] : request.headers) out.set(name, value);
+  for (const auto &[name, value] : request.headers)
+    out.set(name, value);
   out.body() = request.body;
   out.prepare_payload();
   error = run_step(context, [&](auto handler) { http::async_write(stream, out, handler); });
-  if (error) return unreachable(error);
+  if (error)
+    return unreachable(error);
 
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(max_body_bytes);
-  error = run_step(context, [&](auto handler) { http::async_read(stream, buffer, parser, handler); });
-  if (error == http::error::body_limit) return fail(Errc::too_large, fmt::format("the daemon's answer is over {} bytes", max_body_bytes));
-  if (error) return unreachable(error);
+  error =
+      run_step(context, [&](auto handler) { http::async_read(stream, buffer, parser, handler); });
+  if (error == http::error::body_limit)
+    return fail(Errc::too_large,
+                fmt::format("the daemon's answer is over {} bytes", max_body_bytes));
+  if (error)
+    return unreachable(error);
 
   Response response;
   response.status = static_cast<int>(parser.get().result_int());
-  for (const auto &field : parser.get()) response.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  for (const auto &field : parser.get())
+    response.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
   response.body = std::move(parser.get().body());
   return response;
 }
