@@ -1,0 +1,456 @@
+#include "estimator/decoder.hpp"
+
+#include "estimator/mtp.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headwater::estimator {
+namespace {
+
+bool bias_of(const Config &config, std::string_view rule) {
+  return rule == "yes" || (!rule.empty() && config.flag(rule));
+}
+
+bool norm_bias(NormStyle style) {
+  return style == NormStyle::layer;
+}
+
+void norm_tensor(Decoder &decoder, std::string_view name, std::int64_t width) {
+  if (decoder.traits.norm != NormStyle::none) {
+    decoder.builder.norm(name, width, norm_bias(decoder.traits.norm));
+  }
+}
+
+// A weight as its row stores it.
+void projection(Decoder &decoder, std::string_view name, std::int64_t out, std::int64_t in,
+                bool bias) {
+  Builder &builder = decoder.builder;
+  if (!decoder.traits.transposed) {
+    builder.linear(name, out, in, bias);
+    return;
+  }
+  builder.linear(name, in, out);
+  if (bias) {
+    builder.add(std::string(name) + ".bias", {out});
+  }
+}
+
+std::int64_t window_of(const Decoder &decoder, std::int64_t index) {
+  const DecoderTraits &traits = decoder.traits;
+  if (traits.window == Window::never || decoder.window == 0) {
+    return 0;
+  }
+  if (traits.window == Window::always) {
+    return decoder.window;
+  }
+  if (const std::string_view type = type_of(decoder, index); !type.empty()) {
+    return type.starts_with("sliding") ? decoder.window : 0;
+  }
+  if (traits.window == Window::qwen) {
+    return index >= decoder.window_from ? decoder.window : 0;
+  }
+  return decoder.window_period > 0 && (index + 1) % decoder.window_period != 0 ? decoder.window : 0;
+}
+
+bool is_mixture(const Decoder &decoder, MoeLayers rule, std::int64_t index) {
+  switch (rule) {
+  case MoeLayers::all:
+    return true;
+  case MoeLayers::by_types:
+    if (static_cast<std::size_t>(index) < decoder.mlp_types.size()) {
+      return decoder.mlp_types[static_cast<std::size_t>(index)] == "sparse";
+    }
+    [[fallthrough]];
+  case MoeLayers::after_first:
+    return index >= decoder.first_dense && index % decoder.moe_every == 0;
+  case MoeLayers::sparse_step:
+    return std::ranges::find(decoder.mlp_only, index) == decoder.mlp_only.end() &&
+           (index + 1) % decoder.moe_every == 0;
+  }
+  return true;
+}
+
+// What all layers share, read once.
+void prepare(Decoder &decoder) {
+  const DecoderTraits &traits = decoder.traits;
+  const Config &config = decoder.config;
+  decoder.types = config.words("layer_types");
+  LayerSpec &spec = decoder.dense_spec;
+  spec.mixer = traits.latent ? MixerKind::latent_attention : MixerKind::attention;
+  if (!traits.attention.empty()) {
+    spec.heads = config.positive("num_attention_heads");
+    spec.kv_heads =
+        traits.multi_head_only ? spec.heads : config.size_or("num_key_value_heads", spec.heads);
+    spec.head_dim = config.size_or("head_dim", decoder.hidden / spec.heads);
+    spec.value_dim = spec.head_dim;
+    if (spec.kv_heads < 1) {
+      config.reject("num_key_value_heads", "is not positive");
+    }
+    if (spec.head_dim < 1) {
+      config.reject(config.has("head_dim") ? "head_dim" : "num_attention_heads",
+                    "leaves no width for a head");
+    }
+  }
+  spec.width = config.size_or("intermediate_size", traits.mlp_multiple * decoder.hidden);
+  if (traits.window != Window::never) {
+    decoder.window = config.size_or(traits.window_key, 0);
+    if (traits.window_period != 0) {
+      decoder.window_period = config.size_or("sliding_window_pattern", traits.window_period);
+    }
+    if (traits.window == Window::qwen) {
+      decoder.window_from = config.size_or("max_window_layers", 28);
+      if (!config.flag("use_sliding_window")) {
+        decoder.window = 0;
+      }
+    }
+    if (!decoder.types.empty() && std::ssize(decoder.types) < decoder.layers) {
+      config.reject("layer_types",
+                    fmt::format("has fewer entries than num_hidden_layers, {}", decoder.layers));
+    }
+  }
+  if (traits.moe == nullptr) {
+    return;
+  }
+  const MoeTraits &moe = *traits.moe;
+  decoder.mixture_spec = spec;
+  decoder.mixture_spec.experts = config.size_or(moe.experts_key, 0);
+  if (decoder.mixture_spec.experts < 1) {
+    return;
+  }
+  decoder.mixture_spec.feed_forward = FeedForwardKind::mixture;
+  decoder.mixture_spec.width = config.size(moe.width_key);
+  if (moe.layers == MoeLayers::by_types) {
+    decoder.mlp_types = config.words("mlp_layer_types");
+  }
+  if (moe.layers == MoeLayers::sparse_step) {
+    decoder.mlp_only = config.numbers("mlp_only_layers");
+    decoder.moe_every = std::max<std::int64_t>(1, config.size_or("decoder_sparse_step", 1));
+  } else if (moe.layers != MoeLayers::all) {
+    decoder.first_dense = config.size_or("first_k_dense_replace", 0);
+    const Json *every = config.find("moe_layer_freq");
+    if (every != nullptr && !every->is_array()) {
+      decoder.moe_every = std::max<std::int64_t>(1, config.size("moe_layer_freq"));
+    }
+  }
+}
+
+struct Group {
+  LayerSpec spec;
+  std::vector<std::int64_t> indices;
+};
+
+void count_totals(Layer &layer, std::int64_t routed) {
+  FeedForward &ff = layer.feed_forward;
+  ff.active_parameters = ff.parameters;
+  if (ff.experts > 0 && ff.experts_per_token > 0 && ff.experts_per_token < ff.experts) {
+    ff.active_parameters -= routed / ff.experts * (ff.experts - ff.experts_per_token);
+  }
+}
+
+} // namespace
+
+std::string_view word(std::string_view list, std::size_t index) {
+  for (; index > 0; --index) {
+    const std::size_t space = list.find(' ');
+    if (space == std::string_view::npos) {
+      return {};
+    }
+    list.remove_prefix(space + 1);
+  }
+  return list.substr(0, list.find(' '));
+}
+
+std::size_t word_count(std::string_view list) {
+  return list.empty() ? 0 : static_cast<std::size_t>(std::ranges::count(list, ' ')) + 1;
+}
+
+void attention_block(Decoder &decoder, const LayerSpec &spec) {
+  const DecoderTraits &traits = decoder.traits;
+  Builder &builder = decoder.builder;
+  const std::int64_t q = spec.heads * spec.head_dim;
+  const std::int64_t k = spec.kv_heads * spec.head_dim;
+  const std::int64_t v = spec.kv_heads * spec.value_dim;
+  const bool qkv_bias = bias_of(decoder.config, traits.qkv_bias);
+  const bool out_bias = bias_of(decoder.config, traits.out_bias);
+  const auto scope = builder.in(traits.attention);
+  if (word_count(traits.projections) == 2) {
+    projection(decoder, word(traits.projections, 0), q + k + v, decoder.hidden, qkv_bias);
+    projection(decoder, word(traits.projections, 1), decoder.hidden, spec.heads * spec.value_dim,
+               out_bias);
+  } else {
+    projection(decoder, word(traits.projections, 0), traits.gated_query ? 2 * q : q, decoder.hidden,
+               qkv_bias);
+    if (!spec.shares_kv) {
+      projection(decoder, word(traits.projections, 1), k, decoder.hidden, qkv_bias);
+      projection(decoder, word(traits.projections, 2), v, decoder.hidden, qkv_bias);
+    }
+    projection(decoder, word(traits.projections, 3), decoder.hidden, spec.heads * spec.value_dim,
+               out_bias);
+  }
+  if (traits.qk != QkNorm::none && (traits.qk_key.empty() || decoder.config.flag(traits.qk_key))) {
+    const bool flat = traits.qk == QkNorm::flat;
+    builder.norm(word(traits.qk_names, 0), flat ? q : spec.head_dim);
+    if (!spec.shares_kv) {
+      builder.norm(word(traits.qk_names, 1), flat ? k : spec.head_dim);
+    }
+  }
+  if (traits.attention_extra != nullptr) {
+    traits.attention_extra(decoder, spec);
+  }
+}
+
+void latent_attention_block(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const std::int64_t rope = config.size("qk_rope_head_dim");
+  const std::int64_t nope = config.size("qk_nope_head_dim");
+  const std::int64_t value = config.size("v_head_dim");
+  const std::int64_t kv_rank = config.size("kv_lora_rank");
+  const std::int64_t q_rank = config.size_or("q_lora_rank", 0);
+  const std::int64_t q = spec.heads * (nope + rope);
+  const bool bias = bias_of(config, decoder.traits.qkv_bias);
+  mixer.kv_lora_rank = kv_rank;
+  mixer.q_lora_rank = q_rank;
+  mixer.rope_head_dim = rope;
+  mixer.head_dim = nope + rope;
+  mixer.value_head_dim = value;
+  const auto scope = builder.in(decoder.traits.attention);
+  if (q_rank == 0) {
+    builder.linear("q_proj", q, decoder.hidden);
+  } else {
+    builder.linear("q_a_proj", q_rank, decoder.hidden, bias);
+    builder.norm("q_a_layernorm", q_rank);
+    builder.linear("q_b_proj", q, q_rank);
+  }
+  builder.linear("kv_a_proj_with_mqa", kv_rank + rope, decoder.hidden, bias);
+  builder.norm("kv_a_layernorm", kv_rank);
+  builder.linear("kv_b_proj", spec.heads * (nope + value), kv_rank);
+  builder.linear("o_proj", decoder.hidden, spec.heads * value, bias);
+  if (decoder.traits.attention_extra != nullptr) {
+    decoder.traits.attention_extra(decoder, spec);
+  }
+}
+
+void dense_block(Decoder &decoder, std::int64_t width) {
+  const DecoderTraits &traits = decoder.traits;
+  FeedForward &ff = decoder.layer->feed_forward;
+  const bool bias = bias_of(decoder.config, traits.mlp_bias);
+  ff.kind = FeedForwardKind::dense;
+  ff.intermediate = width;
+  ff.gated = traits.fused_gate || word_count(traits.mlp_names) == 3;
+  const auto scope = decoder.builder.in(traits.mlp);
+  if (word_count(traits.mlp_names) == 3) {
+    projection(decoder, word(traits.mlp_names, 0), width, decoder.hidden, bias);
+    projection(decoder, word(traits.mlp_names, 1), width, decoder.hidden, bias);
+    projection(decoder, word(traits.mlp_names, 2), decoder.hidden, width, bias);
+  } else {
+    projection(decoder, word(traits.mlp_names, 0), traits.fused_gate ? 2 * width : width,
+               decoder.hidden, bias);
+    projection(decoder, word(traits.mlp_names, 1), decoder.hidden, width, bias);
+  }
+}
+
+void mixture_block(Decoder &decoder, const LayerSpec &spec, const MoeTraits &moe) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  FeedForward &ff = decoder.layer->feed_forward;
+  const std::int64_t hidden = decoder.hidden;
+  const bool three = word_count(moe.names) == 3;
+  ff.kind = FeedForwardKind::mixture;
+  ff.gated = three || moe.style != ExpertStyle::single;
+  ff.experts = spec.experts;
+  ff.experts_per_token = config.size_or("num_experts_per_tok", 0);
+  ff.expert_intermediate = spec.width;
+  const auto scope = builder.in(moe.module);
+  if (!moe.router.empty()) {
+    builder.linear(moe.router, spec.experts, hidden);
+  }
+  if (!moe.correction.empty()) {
+    builder.add(moe.correction, {spec.experts},
+                moe.correction_is_weight ? TensorKind::parameter : TensorKind::buffer);
+  }
+  builder.count_into(&ff.parameters, decoder.experts);
+  const std::string_view down = word(moe.names, three ? 2 : 1);
+  if (moe.style == ExpertStyle::single) {
+    const auto experts = builder.over("experts", spec.experts);
+    builder.linear(word(moe.names, 0), spec.width, hidden);
+    if (three) {
+      builder.linear(word(moe.names, 1), spec.width, hidden);
+    }
+    builder.linear(down, hidden, spec.width);
+  } else if (moe.style == ExpertStyle::fused_out_in) {
+    builder.add(word(moe.names, 0), {spec.experts, 2 * spec.width, hidden});
+    builder.add(down, {spec.experts, hidden, spec.width});
+  } else {
+    builder.add(word(moe.names, 0), {spec.experts, hidden, 2 * spec.width});
+    builder.add(down, {spec.experts, spec.width, hidden});
+  }
+  builder.count_into(&ff.parameters);
+  if (!moe.shared.empty()) {
+    const std::int64_t shared =
+        moe.shared_width.empty() ? config.size_or("num_shared_experts", 0) : 1;
+    const std::int64_t width =
+        moe.shared_width.empty() ? shared * spec.width : config.size_or(moe.shared_width, 0);
+    if (shared > 0 && width > 0) {
+      ff.shared_experts = shared;
+      ff.shared_intermediate = width;
+      const auto inner = builder.in(moe.shared);
+      if (word_count(moe.shared_names) == 3) {
+        builder.linear(word(moe.shared_names, 0), width, hidden);
+        builder.linear(word(moe.shared_names, 1), width, hidden);
+        builder.linear(word(moe.shared_names, 2), hidden, width);
+      } else {
+        builder.linear(word(moe.shared_names, 0), ff.gated ? 2 * width : width, hidden);
+        builder.linear(word(moe.shared_names, 1), hidden, width);
+      }
+    }
+    if (!moe.shared_gate.empty()) {
+      builder.linear(moe.shared_gate, 1, hidden);
+    }
+  }
+}
+
+std::string_view type_of(const Decoder &decoder, std::int64_t index) {
+  const auto position = static_cast<std::size_t>(index);
+  return position < decoder.types.size() ? std::string_view(decoder.types[position])
+                                         : std::string_view{};
+}
+
+LayerSpec plan_layer(Decoder &decoder, std::int64_t index) {
+  const DecoderTraits &traits = decoder.traits;
+  const bool mixture = traits.moe != nullptr && decoder.mixture_spec.experts > 0 &&
+                       is_mixture(decoder, traits.moe->layers, index);
+  LayerSpec spec = mixture ? decoder.mixture_spec : decoder.dense_spec;
+  spec.window = window_of(decoder, index);
+  if (traits.plan != nullptr) {
+    traits.plan(decoder, index, spec);
+  }
+  return spec;
+}
+
+void emit_layer(Decoder &decoder, const LayerSpec &spec) {
+  const DecoderTraits &traits = decoder.traits;
+  Builder &builder = decoder.builder;
+  Layer &layer = *decoder.layer;
+  Mixer &mixer = layer.mixer;
+  mixer.kind = spec.mixer;
+  if (spec.mixer == MixerKind::attention || spec.mixer == MixerKind::latent_attention) {
+    mixer.heads = spec.heads;
+    mixer.kv_heads = spec.kv_heads;
+    mixer.head_dim = spec.head_dim;
+    mixer.value_head_dim = spec.value_dim;
+    mixer.window = spec.window;
+    mixer.chunk = spec.chunk;
+    mixer.shares_kv = spec.shares_kv;
+  }
+  builder.count_into(&mixer.parameters);
+  if (spec.mixer == MixerKind::attention) {
+    attention_block(decoder, spec);
+  } else if (spec.mixer == MixerKind::latent_attention) {
+    latent_attention_block(decoder, spec);
+  } else if (spec.mixer != MixerKind::none) {
+    traits.mixer(decoder, spec);
+  }
+  builder.count_into(&layer.feed_forward.parameters);
+  if (traits.feed_forward != nullptr) {
+    traits.feed_forward(decoder, spec);
+  } else if (spec.feed_forward == FeedForwardKind::mixture) {
+    mixture_block(decoder, spec, *traits.moe);
+  } else if (spec.feed_forward == FeedForwardKind::dense) {
+    if (spec.width < 1) {
+      decoder.config.reject("intermediate_size", "and needed");
+    }
+    dense_block(decoder, spec.width);
+  }
+  builder.count_into(nullptr);
+  for (std::size_t index = 0; index < word_count(traits.norms); ++index) {
+    norm_tensor(decoder, word(traits.norms, index), decoder.hidden);
+  }
+  if (traits.layer_extra != nullptr) {
+    traits.layer_extra(decoder, spec);
+  }
+}
+
+void read_decoder(const DecoderTraits &traits, const Config &config, Architecture &architecture,
+                  ReadErrors &errors) {
+  Builder builder(architecture, errors);
+  Decoder decoder{traits, config, builder, architecture};
+  decoder.hidden = config.positive("hidden_size");
+  decoder.layers = config.positive("num_hidden_layers");
+  architecture.hidden = decoder.hidden;
+  architecture.vocabulary = config.positive("vocab_size");
+  architecture.max_positions =
+      config.maybe("max_position_embeddings", max_positions_limit).value_or(0);
+  architecture.norm = traits.norm == NormStyle::none  ? NormKind::none
+                      : traits.norm == NormStyle::rms ? NormKind::rms
+                                                      : NormKind::layer;
+  architecture.position = traits.position;
+  architecture.head = !traits.head.empty();
+  architecture.tied_embeddings = traits.can_tie && config.flag("tie_word_embeddings", true);
+  if (decoder.layers > max_layers) {
+    config.reject("num_hidden_layers", "layers are over the limit of 10000");
+    return;
+  }
+  prepare(decoder);
+
+  {
+    const auto root = builder.in(traits.root);
+    builder.embedding(traits.embed, architecture.vocabulary, decoder.hidden);
+    if (!traits.positions.empty()) {
+      builder.embedding(traits.positions,
+                        config.size("max_position_embeddings") + traits.position_offset,
+                        decoder.hidden);
+    }
+    std::vector<Group> groups;
+    std::vector<std::size_t> group_of;
+    group_of.reserve(static_cast<std::size_t>(decoder.layers));
+    for (std::int64_t index = 0; index < decoder.layers && !errors.first; ++index) {
+      const LayerSpec spec = plan_layer(decoder, index);
+      const auto found = std::ranges::find(groups, spec, &Group::spec);
+      group_of.push_back(static_cast<std::size_t>(found - groups.begin()));
+      if (found == groups.end()) {
+        groups.push_back({spec, {}});
+      }
+      groups[group_of.back()].indices.push_back(index);
+    }
+    std::vector<Layer> facts(groups.size());
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      std::int64_t routed = 0;
+      decoder.layer = &facts[group];
+      decoder.experts = &routed;
+      const auto scope = builder.over(traits.layers, groups[group].indices);
+      emit_layer(decoder, groups[group].spec);
+      count_totals(facts[group], routed);
+    }
+    architecture.layers.reserve(group_of.size());
+    for (const std::size_t group : group_of) {
+      architecture.layers.push_back(facts[group]);
+    }
+    if (!traits.final_norm.empty()) {
+      norm_tensor(decoder, traits.final_norm, decoder.hidden);
+    }
+  }
+  if (!traits.head.empty()) {
+    if (architecture.tied_embeddings) {
+      builder.tied(std::string(traits.head) + ".weight", {architecture.vocabulary, decoder.hidden},
+                   fmt::format("{}{}.weight", traits.root, traits.embed));
+    } else {
+      builder.linear(traits.head, architecture.vocabulary, decoder.hidden);
+    }
+    if (traits.head_bias) {
+      builder.add(std::string(traits.head) + ".bias", {architecture.vocabulary});
+    }
+  }
+  if (traits.model_extra != nullptr) {
+    traits.model_extra(decoder);
+  }
+  add_mtp_layers(decoder);
+}
+
+} // namespace headwater::estimator
