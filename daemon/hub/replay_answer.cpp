@@ -258,6 +258,30 @@ find_commit(const ReplayCall &call, const ReplayView &view, const std::string &r
   return commit;
 }
 
+std::string file_text(const ReplayCommit &commit, const std::string &path) {
+  const auto found = commit.files.find(path);
+  if (found == commit.files.end()) {
+    return "";
+  }
+  return read_replay_bytes(found->second, 0, found->second.kept).value_or("");
+}
+
+std::optional<std::string> header_bytes(const ReplayFile &file) {
+  const Result<std::string> length = read_replay_bytes(file, 0, 8);
+  if (!length || file.kept < 8) {
+    return std::nullopt;
+  }
+  std::uint64_t size = 0;
+  for (std::size_t i = 8; i-- > 0;) {
+    size = size << 8U | static_cast<unsigned char>((*length)[i]);
+  }
+  if (size > file.kept - 8) {
+    return std::nullopt;
+  }
+  const Result<std::string> bytes = read_replay_bytes(file, 0, 8 + size);
+  return bytes ? std::optional(*bytes) : std::nullopt;
+}
+
 std::string join_segments(const net::Target &target, std::size_t first) {
   std::string joined;
   for (std::size_t i = first; i < target.segments.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "daemon/net/message.hpp"
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,16 @@ find_repo(const ReplayCall &call, const std::string &kind, const std::string &id
 std::expected<const ReplayCommit *, net::Response>
 find_commit(const ReplayCall &call, const ReplayView &view, const std::string &revision);
 
+/// The kept bytes of a file of the commit, "" when there is none.
+std::string file_text(const ReplayCommit &commit, const std::string &path);
+/// A safetensors header with its 8-byte length; nothing when it is not whole.
+std::optional<std::string> header_bytes(const ReplayFile &file);
+
+/// Facts of a repo at a revision, "" for the head of main.
+net::Response answer_info(const ReplayCall &call, const ReplayView &view,
+                          const std::string &revision);
+/// The repos of a kind, filtered, sorted and in pages.
+net::Response answer_listing(const ReplayCall &call, const std::string &kind);
 /// Whatever is asked under /api/.
 net::Response answer_api(const ReplayCall &call);
 /// resolve, raw, the redirect targets of resolve, and the refs of `git ls-remote`.

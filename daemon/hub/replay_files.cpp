@@ -115,6 +115,15 @@ std::string content_etag(const ReplayFile &file) {
   return fmt::format("\"{}\"", sha256_hex("content " + file.sha256));
 }
 
+/// Where the content origin serves an LFS file, signed for an hour.
+std::string content_location(const ReplayCall &call, const ReplayView &view,
+                             const ReplayFile &file) {
+  return fmt::format(
+      "{}/xet-bridge-us/{}/"
+      "{}?X-Xet-Cas-Uid=public&response-content-disposition=inline&Expires={}&Signature=replay",
+      call.cdn_origin, view.oid, file.sha256, call.now + signature_seconds);
+}
+
 enum class FileForm { resolve, cached, raw };
 
 struct FileQuestion {
@@ -153,18 +162,20 @@ net::Response answer_one_file(const ReplayCall &call, const FileQuestion &questi
     headers.emplace_back("ETag", etag);
     return text_answer(call, 200, file.pointer, std::move(headers));
   }
+  const bool other_origin = call.cdn_origin != call.origin;
+  const std::string linked = file.lfs() ? fmt::format("\"{}\"", file.sha256) : etag;
+  headers.emplace_back("X-Linked-ETag", linked);
   if (file.lfs()) {
     headers.emplace_back("X-Linked-Size", std::to_string(file.size));
-    headers.emplace_back("X-Linked-ETag", fmt::format("\"{}\"", file.sha256));
-    const std::string location = fmt::format(
-        "{}/xet-bridge-us/{}/{}?X-Xet-Cas-Uid=public&response-content-disposition=inline&Expires={}"
-        "&Signature=replay",
-        call.cdn_origin, (*view)->oid, file.sha256, call.now + signature_seconds);
+  }
+  if (file.lfs() && other_origin) {
+    const std::string location = content_location(call, **view, file);
     headers.emplace_back("Location", location);
     return text_answer(call, 302, "Found. Redirecting to " + location, std::move(headers));
   }
   if (question.form == FileForm::cached) {
-    return answer_content(call, file, etag, std::move(headers), plain);
+    return answer_content(call, file, linked, std::move(headers),
+                          file.lfs() ? "application/octet-stream" : plain);
   }
   const std::string asked =
       fmt::format("/{}{}/resolve/{}/{}", question.kind == "models" ? "" : question.kind + "/",
@@ -172,8 +183,7 @@ net::Response answer_one_file(const ReplayCall &call, const FileQuestion &questi
   const std::string location =
       fmt::format("/api/resolve-cache/{}/{}/{}/{}?{}=&etag={}", question.kind,
                   encode_path(question.id), (*commit)->sha, encode_path(question.path),
-                  net::encode_segment(asked), net::encode_segment(etag));
-  headers.emplace_back("X-Linked-ETag", etag);
+                  net::encode_segment(asked), net::encode_segment(linked));
   headers.emplace_back("Location", location);
   return text_answer(call, 307, "Temporary Redirect. Redirecting to " + location,
                      std::move(headers));

@@ -231,7 +231,7 @@ Result<std::int64_t> read_date(const Json &object) {
   }
   const Result<TimePoint> time = parse_time(object["date"].get<std::string>());
   if (!time) {
-    return std::unexpected(time.error());
+    return fail(Errc::bad_input, "\"date\": " + time.error().message);
   }
   return std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count();
 }
