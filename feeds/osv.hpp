@@ -8,12 +8,15 @@ namespace headwater::feeds {
 
 /// What an OSV record needs besides the advisory.
 struct OsvOptions {
-  std::string hub_origin = "https://huggingface.co"; ///< where repos live, no trailing slash; package names and ranges use it
-  std::string public_url;                            ///< our own pages, no trailing slash; "" leaves the ADVISORY reference out
+  std::string hub_origin = "https://huggingface.co"; ///< where repos live, no trailing slash;
+                                                     ///< package names and ranges use it
+  std::string
+      public_url; ///< our own pages, no trailing slash; "" leaves the ADVISORY reference out
 };
 
-/// The advisory as one OSV record, compact JSON, fields in the order of the OSV text (spec/osv-and-badges.md section 0).
-/// Every affected entry has ecosystem GIT with a GIT range only: a SEMVER range there crashes scanners.
+/// The advisory as one OSV record, compact JSON, fields in the order of the OSV text
+/// (spec/osv-and-badges.md section 0). Every affected entry has ecosystem GIT with a GIT range
+/// only: a SEMVER range there crashes scanners.
 std::string render_osv(const Advisory &advisory, const OsvOptions &options);
 
 /// One line, at most 120 characters: "org/repo: what changed".

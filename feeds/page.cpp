@@ -1,0 +1,403 @@
+#include "feeds/badge.hpp"
+#include "feeds/osv.hpp"
+#include "feeds/pages.hpp"
+#include "feeds/side_by_side.hpp"
+#include "feeds/templates.hpp"
+#include "schemas/json.hpp"
+#include "schemas/plan.hpp"
+#include "schemas/text.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <kainjow/mustache.hpp>
+#include <nlohmann/json.hpp>
+
+namespace headwater::feeds {
+namespace {
+
+namespace mustache = kainjow::mustache;
+
+constexpr std::size_t shown_value_bytes = 4000;
+constexpr std::size_t front_deltas = 20;
+constexpr std::size_t repo_deltas = 10;
+
+std::string render(std::string_view name, const mustache::data &data) {
+  mustache::mustache page{std::string(page_template(name))};
+  page.set_custom_escape([](const std::string &text) { return escape_html(text); });
+  return page.render(data);
+}
+
+mustache::data partial(std::string_view name) {
+  return mustache::data(mustache::partial([name] { return std::string(page_template(name)); }));
+}
+
+/// A value only when it is not empty, so that a section can ask for it.
+void set_text(mustache::data &data, const std::string &key, const std::string &value) {
+  if (!value.empty())
+    data.set(key, value);
+}
+
+std::string day_of(const std::string &time) {
+  return time.substr(0, 10);
+}
+
+std::string_view state_class(const store::Repo &repo) {
+  switch (repo.state) {
+  case store::RepoState::gone:
+  case store::RepoState::disabled:
+    return "critical";
+  case store::RepoState::gated:
+  case store::RepoState::unreadable:
+    return "high";
+  case store::RepoState::pending:
+  case store::RepoState::waiting:
+    return "low";
+  case store::RepoState::ok:
+    break;
+  }
+  return repo.open_advisories > 0 ? headwater::to_string(repo.open_level) : "ok";
+}
+
+mustache::data change_data(const Change &change) {
+  mustache::data data;
+  data.set("level", std::string(to_string(change.level)));
+  data.set("impact", std::string(to_string(change.impact)));
+  data.set("kind", change.kind);
+  set_text(data, "path", plain_text(change.path));
+  data.set("explanation", change.explanation);
+  const std::string before =
+      change.before_json == "null" ? "" : readable_value(change.before_json, shown_value_bytes);
+  const std::string after =
+      change.after_json == "null" ? "" : readable_value(change.after_json, shown_value_bytes);
+  if (!before.empty() || !after.empty()) {
+    data.set("has_values", true);
+    const MarkedSides sides = mark_difference(before, after);
+    if (!before.empty())
+      data.set("before", sides.before);
+    if (!after.empty())
+      data.set("after", sides.after);
+  }
+  return data;
+}
+
+mustache::data delta_data(const store::DeltaRecord &record, const std::string &root,
+                          bool show_repo) {
+  const Delta &delta = record.delta;
+  mustache::data data;
+  if (show_repo)
+    data.set("show_repo", true);
+  data.set("repo", delta.repo);
+  data.set("repo_url", root + "models/" + delta.repo + "/");
+  data.set("url", root + "models/" + delta.repo + "/revisions/" + delta.to + "/");
+  data.set("title", delta.from == delta.to ? "Access changed"
+                    : delta.title.empty()  ? delta.to.substr(0, 12)
+                                           : plain_text(delta.title));
+  data.set("level", std::string(to_string(level_of(delta.changes))));
+  data.set("impact", std::string(to_string(impact_of(delta.changes))));
+  data.set("date", delta.date);
+  data.set("day", day_of(delta.date));
+  data.set("to", delta.to.substr(0, 12));
+  if (delta.from != delta.to)
+    set_text(data, "from", delta.from.substr(0, 12));
+  set_text(data, "reverts", delta.equals_revision.substr(0, 12));
+  set_text(data, "advisory", record.advisory_id);
+  data.set("advisory_url", root + "osv/" + record.advisory_id + ".json");
+  mustache::data changes{mustache::data::type::list};
+  for (const Change &change : delta.changes)
+    changes.push_back(change_data(change));
+  data.set("changes", changes);
+  mustache::data plan_changes{mustache::data::type::list};
+  for (const PlanChange &change : delta.plan_changes) {
+    mustache::data item;
+    item.set("sentence", change.sentence);
+    plan_changes.push_back(item);
+  }
+  data.set("plan_changes", plan_changes);
+  return data;
+}
+
+void set_deltas(mustache::data &data, const std::vector<store::DeltaRecord> &deltas,
+                const std::string &root, bool show_repo, std::size_t most) {
+  mustache::data list{mustache::data::type::list};
+  for (const store::DeltaRecord &record : deltas) {
+    if (most-- == 0)
+      break;
+    list.push_back(delta_data(record, root, show_repo));
+  }
+  data.set("deltas", list);
+  data.set("delta", partial("delta.html"));
+}
+
+std::string shape_text(const std::vector<std::int64_t> &shape) {
+  std::string text;
+  for (const std::int64_t size : shape)
+    text += (text.empty() ? "" : " \u00d7 ") + std::to_string(size);
+  return text;
+}
+
+std::string reading_sentence(const Plan &plan) {
+  if (plan.reading == "unknown")
+    return plan.reading_note.empty() ? "The architecture is not known here: no figure is given."
+                                     : plan.reading_note;
+  std::string text = fmt::format("{} read from its config ({}).", plan.model_type, plan.reading);
+  if (!plan.reading_note.empty())
+    text += " " + plan.reading_note;
+  return text;
+}
+
+/// Sets what the plan partial asks for, from a stored plan.
+void set_plan(mustache::data &data, const std::string &plan_json) {
+  data.set("plan", partial("plan.html"));
+  const Json json = Json::parse(plan_json, nullptr, false);
+  Result<Plan> read =
+      json.is_object() ? plan_from_json(json) : Result<Plan>(fail(Errc::malformed, "no plan"));
+  if (!read) {
+    data.set("reading", "This revision has no config.json that can be planned from.");
+    return;
+  }
+  const Plan &plan = *read;
+  data.set("reading", reading_sentence(plan));
+  if (!plan.parameters || !plan.memory)
+    return;
+  data.set("known", true);
+  data.set("parameters", with_thousands(plan.parameters->total));
+  data.set("full", plan.summary.full_fine_tune);
+  data.set("full_fits", plan.summary.full_fine_tune_fits);
+  data.set("lora", plan.summary.lora);
+  data.set("lora_fits", plan.summary.lora_fits);
+  data.set("serve", plan.summary.serve);
+  data.set("serve_fits", plan.summary.serve_fits);
+  data.set("kv", print_bytes(static_cast<double>(plan.memory->kv_cache_bytes)));
+  data.set("serve_seq", with_thousands(plan.memory->serve_seq));
+  set_text(data, "regime", plan.regime);
+  mustache::data cards{mustache::data::type::list};
+  for (const PlanCard &card : plan.cards) {
+    mustache::data row;
+    row.set("card", card.card);
+    row.set("full", to_string(card.full));
+    row.set("lora", to_string(card.lora));
+    row.set("serve", to_string(card.serve));
+    cards.push_back(row);
+  }
+  data.set("cards", cards);
+  mustache::data findings{mustache::data::type::list};
+  for (const PlanFinding &finding : plan.findings) {
+    mustache::data row;
+    row.set("class", finding.severity == "block"  ? "critical"
+                     : finding.severity == "warn" ? "medium"
+                                                  : "low");
+    row.set("severity", finding.severity);
+    row.set("id", finding.id);
+    row.set("message", finding.message);
+    set_text(row, "fix", finding.fix);
+    findings.push_back(row);
+  }
+  if (!plan.findings.empty())
+    data.set("has_findings", true);
+  data.set("findings", findings);
+  if (plan.structure.empty())
+    return;
+  data.set("has_structure", true);
+  data.set("layers", std::to_string(plan.layers));
+  mustache::data structure{mustache::data::type::list};
+  for (const PlanNode &node : plan.structure) {
+    mustache::data row;
+    row.set("name", node.name);
+    row.set("type", node.type);
+    row.set("shape", shape_text(node.shape));
+    structure.push_back(row);
+  }
+  data.set("structure", structure);
+}
+
+std::string in_layout(const SiteText &site, const std::string &title,
+                      const std::string &description, const std::string &root,
+                      const std::string &feed, const std::string &body) {
+  mustache::data data;
+  data.set("title", title);
+  data.set("description", description);
+  data.set("site", site.title);
+  data.set("root", root);
+  data.set("feed", feed);
+  data.set("body", body);
+  return render("layout.html", data);
+}
+
+std::string front_sentence(const FrontPage &page) {
+  std::size_t repos_with_open = 0;
+  std::int64_t open = 0;
+  for (const store::Repo &repo : page.repos) {
+    open += repo.open_advisories;
+    repos_with_open += repo.open_advisories > 0 ? 1 : 0;
+  }
+  if (page.repos.empty())
+    return "No repository is watched.";
+  const std::string watched = fmt::format("{} {} watched", page.repos.size(),
+                                          page.repos.size() == 1 ? "repository" : "repositories");
+  if (open == 0)
+    return watched + ", none with an open advisory.";
+  return fmt::format("{}, {} with open advisories ({} in all).", watched, repos_with_open, open);
+}
+
+void set_identity(mustache::data &data, const store::Repo &repo, const SiteText &site,
+                  const std::string &base) {
+  data.set("name", repo.name);
+  data.set("base", base);
+  if (repo.branch != "main")
+    data.set("branch", plain_text(repo.branch, 60));
+  data.set("hub_url", site.hub_origin + "/" + repo.name);
+}
+
+} // namespace
+
+std::string state_words(const store::Repo &repo) {
+  switch (repo.state) {
+  case store::RepoState::gone:
+    return "gone";
+  case store::RepoState::disabled:
+    return "disabled";
+  case store::RepoState::gated:
+    return "gated";
+  case store::RepoState::unreadable:
+    return "unreadable";
+  case store::RepoState::pending:
+    if (repo.head.empty())
+      return "not read yet";
+    break;
+  case store::RepoState::waiting:
+    if (repo.head.empty())
+      return "waiting for the hub";
+    break;
+  case store::RepoState::ok:
+    break;
+  }
+  if (repo.open_advisories == 0)
+    return "unchanged";
+  return fmt::format("{} open, {}", repo.open_advisories, headwater::to_string(repo.open_level));
+}
+
+std::string repo_path(const store::Repo &repo) {
+  return "models/" + repo.name + "/";
+}
+
+std::string front_html(const FrontPage &page) {
+  mustache::data data;
+  data.set("site", page.site.title);
+  data.set("sentence", front_sentence(page));
+  if (!page.repos.empty())
+    data.set("has_repos", true);
+  mustache::data repos{mustache::data::type::list};
+  for (const store::Repo &repo : page.repos) {
+    mustache::data row;
+    row.set("name", repo.name);
+    row.set("url", repo_path(repo));
+    if (repo.branch != "main")
+      row.set("branch", plain_text(repo.branch, 60));
+    row.set("class", std::string(state_class(repo)));
+    row.set("now", state_words(repo));
+    set_text(row, "note", repo.state_note);
+    set_text(row, "changed", repo.last_changed);
+    row.set("changed_day", day_of(repo.last_changed));
+    row.set("revisions", std::to_string(repo.revision_count));
+    repos.push_back(row);
+  }
+  data.set("repos", repos);
+  set_deltas(data, page.deltas, "", true, front_deltas);
+  return in_layout(page.site, page.site.title, front_sentence(page), "", "",
+                   render("front.html", data));
+}
+
+std::string repo_html(const RepoPage &page) {
+  const store::Repo &repo = page.repo;
+  const std::string root = "../../../";
+  mustache::data data;
+  set_identity(data, repo, page.site, "");
+  data.set("class", std::string(state_class(repo)));
+  data.set("now", state_words(repo));
+  set_text(data, "note", repo.state_note);
+  if (!repo.head.empty()) {
+    data.set("head", repo.head.substr(0, 12));
+    data.set("head_url", "revisions/" + repo.head + "/");
+    data.set("head_date", repo.head_date);
+    data.set("head_day", day_of(repo.head_date));
+  }
+  data.set("revision_count", std::to_string(repo.revision_count));
+  mustache::data advisories{mustache::data::type::list};
+  for (const store::AdvisoryRecord &record : page.advisories) {
+    const Advisory &advisory = record.advisory;
+    if (advisory.state != AdvisoryState::open || !advisory.withdrawn.empty())
+      continue;
+    mustache::data row;
+    row.set("summary", advisory_summary(advisory));
+    row.set("level", std::string(to_string(advisory.level)));
+    row.set("impact", std::string(to_string(advisory.impact)));
+    row.set("id", advisory.id);
+    row.set("osv_url", root + "osv/" + advisory.id + ".json");
+    row.set("url", "revisions/" + advisory.to + "/");
+    row.set("to", advisory.to.substr(0, 12));
+    advisories.push_back(row);
+  }
+  data.set("advisories", advisories);
+  set_plan(data, page.plan_json);
+  set_deltas(data, page.deltas, root, false, repo_deltas);
+  mustache::data revisions{mustache::data::type::list};
+  for (const store::Revision &revision : page.revisions) {
+    mustache::data row;
+    row.set("date", revision.date);
+    row.set("day", day_of(revision.date));
+    row.set("sha", revision.sha.substr(0, 12));
+    row.set("url", "revisions/" + revision.sha + "/");
+    row.set("title", plain_text(revision.title));
+    if (revision.status != store::RevisionStatus::read)
+      row.set("note", fmt::format("{}: {}", store::to_string(revision.status), revision.note));
+    if (!revision.on_branch)
+      row.set("rewritten", true);
+    if (revision.change_count > 0)
+      row.set("count", std::to_string(revision.change_count));
+    row.set("level", std::string(headwater::to_string(revision.delta_level)));
+    revisions.push_back(row);
+  }
+  data.set("revisions", revisions);
+  data.set("badge_url", page.site.public_url + "/badges/" + repo.name + ".svg");
+  data.set("badge_alt", "upstream: " + state_words(repo));
+  data.set("page_url", page.site.public_url + "/" + repo_path(repo));
+  return in_layout(page.site, repo.name + " \u00b7 " + page.site.title,
+                   repo.name + ": " + state_words(repo), root, repo_path(repo),
+                   render("repo.html", data));
+}
+
+std::string changes_html(const RepoPage &page) {
+  const std::string root = "../../../../";
+  mustache::data data;
+  set_identity(data, page.repo, page.site, "../");
+  set_deltas(data, page.deltas, root, false, page.deltas.size());
+  return in_layout(page.site, "Changes of " + page.repo.name, "All changes of " + page.repo.name,
+                   root, repo_path(page.repo), render("changes.html", data));
+}
+
+std::string revision_html(const RevisionPage &page) {
+  const std::string root = "../../../../../";
+  const store::Revision &revision = page.revision;
+  mustache::data data;
+  set_identity(data, page.repo, page.site, "../../");
+  data.set("short", revision.sha.substr(0, 12));
+  data.set("sha", revision.sha);
+  data.set("title", plain_text(revision.title));
+  data.set("date", revision.date);
+  data.set("day", day_of(revision.date));
+  if (revision.status != store::RevisionStatus::read)
+    data.set("note", fmt::format("{}: {}", store::to_string(revision.status), revision.note));
+  if (!revision.on_branch)
+    data.set("rewritten", true);
+  data.set("hub_url", page.site.hub_origin + "/" + page.repo.name + "/commit/" + revision.sha);
+  set_deltas(data, page.deltas, root, false, page.deltas.size());
+  set_plan(data, revision.plan_json);
+  return in_layout(page.site, page.repo.name + " at " + revision.sha.substr(0, 12),
+                   "What changed and what it takes", root, repo_path(page.repo),
+                   render("revision.html", data));
+}
+
+} // namespace headwater::feeds

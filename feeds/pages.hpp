@@ -1,0 +1,66 @@
+#pragma once
+
+#include "schemas/time.hpp"
+#include "store/records.hpp"
+
+#include <string>
+#include <vector>
+
+namespace headwater::feeds {
+
+/// What every page of a site shares.
+struct SiteText {
+  std::string title = "Headwater";
+  std::string public_url; ///< absolute, no trailing slash
+  std::string hub_origin = "https://huggingface.co";
+};
+
+/// All public repos and the latest deltas, newest first.
+struct FrontPage {
+  SiteText site;
+  std::vector<store::Repo> repos;
+  std::vector<store::DeltaRecord> deltas;
+};
+
+/// One repo with everything that its page shows. Newest first: deltas, revisions, advisories.
+struct RepoPage {
+  SiteText site;
+  store::Repo repo;
+  std::vector<store::AdvisoryRecord> advisories;
+  std::vector<store::DeltaRecord> deltas;
+  std::vector<store::Revision> revisions;
+  std::string plan_json; ///< of the head; "" when there is none
+};
+
+struct RevisionPage {
+  SiteText site;
+  store::Repo repo;
+  store::Revision revision;
+  std::vector<store::DeltaRecord> deltas; ///< the one to it, or none
+};
+
+std::string front_html(const FrontPage &page);
+std::string repo_html(const RepoPage &page);
+std::string changes_html(const RepoPage &page);
+std::string revision_html(const RevisionPage &page);
+
+std::string front_markdown(const FrontPage &page);
+std::string repo_markdown(const RepoPage &page);
+
+/// {"repos":[...]}
+std::string front_json(const FrontPage &page);
+/// {"repo","branch","state","note"?,"head","open":{...},"advisories","changes","revisions","plan"}
+std::string repo_json(const RepoPage &page);
+/// {"repo","changes":[delta...]}
+std::string changes_json(const RepoPage &page);
+/// {"repo","revision","status","changes","plan"}
+std::string revision_json(const RevisionPage &page);
+/// {"repo","revision","date","open_advisories","level"}: for version checkers
+std::string latest_json(const store::Repo &repo, const SiteText &site);
+
+/// "unchanged", "2 open, high", "gated": a repo's state in words.
+std::string state_words(const store::Repo &repo);
+/// Site path of a repo's page: "models/org/name/".
+std::string repo_path(const store::Repo &repo);
+
+} // namespace headwater::feeds
