@@ -47,8 +47,10 @@ public:
   virtual Result<void> reload(const Config &config) = 0;
   /// Blocks until every watched repo is caught up with what upstream shows now.
   virtual void wait_until_caught_up() = 0;
-  /// Looks at all repos now.
-  virtual void poll_all_now() = 0;
+  /// Looks at a watched repo at once.
+  virtual void poll_now(const std::string &repo) = 0;
+  /// Lets listeners of /events know that the daemon is there; call it every few seconds.
+  virtual void keep_alive() = 0;
   /// Ends within `grace`; idempotent.
   virtual void stop(std::chrono::milliseconds grace) = 0;
 };

@@ -1,0 +1,127 @@
+"""The demo: what it finds agrees with the recorded histories, its export is complete, and it shows news while it runs."""
+
+import json
+import os
+import pathlib
+import re
+import unittest
+
+from harness import SHARED, Folder, Program, eventually, get, get_json, main, run
+
+SOURCE = pathlib.Path(os.environ["HEADWATER_SOURCE_DIR"])
+EXPECTED = json.loads((SOURCE / "demo" / "expected.json").read_text())
+CLOCK = "2026-12-01T00:00:00Z"
+
+
+def deltas_by_title(export, repo):
+    """Every change kind that was published for a repo, by the commit that made it."""
+    changes = json.loads((export / "models" / repo / "changes" / "index.json").read_text())["changes"]
+    found = {}
+    for delta in changes:
+        found.setdefault(delta["title"], []).append(delta)
+    return found
+
+
+class Demo(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.export = cls.folder.__enter__() / "export"
+        code, output, errors = run("demo", "--once", "--json", "--clock", CLOCK, "--export", cls.export)
+        assert code == 0, errors
+        cls.errors = errors
+        cls.table = {row["repo"]: row for row in json.loads(output)["repos"]}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.__exit__()
+
+    def test_every_recorded_repo_and_revision_is_read(self):
+        self.assertEqual(set(self.table), set(EXPECTED["repos"]))
+        for repo, revisions in EXPECTED["repos"].items():
+            self.assertEqual(self.table[repo]["revisions"], sum(1 for r in revisions if not r.get("event")), repo)
+        self.assertGreaterEqual(len(self.table), 8)
+        self.assertGreaterEqual(sum(row["revisions"] for row in self.table.values()), 30)
+
+    def test_each_revision_shows_the_kinds_that_its_history_tells(self):
+        wrong = []
+        for repo, revisions in EXPECTED["repos"].items():
+            found = deltas_by_title(self.export, repo)
+            for revision in revisions[1:]:
+                if revision.get("event"):
+                    continue
+                deltas = found.get(revision["revision"], [])
+                kinds = {change["kind"] for delta in deltas for change in delta["changes"] if change["impact"] != "cosmetic" or
+                         change["kind"] in revision["kinds"]}
+                missing = set(revision["kinds"]) - kinds
+                if missing:
+                    wrong.append(f"{repo}: {revision['revision']}: expected {sorted(revision['kinds'])}, found {sorted(kinds)}")
+                advisory = any(delta.get("advisory_id") for delta in deltas)
+                if advisory != revision["advisory"]:
+                    wrong.append(f"{repo}: {revision['revision']}: advisory {advisory}, expected {revision['advisory']}")
+        self.assertEqual(wrong, [])
+
+    def test_the_number_of_advisories_agrees(self):
+        for repo, revisions in EXPECTED["repos"].items():
+            expected = sum(1 for r in revisions if r["advisory"])
+            self.assertEqual(self.table[repo]["advisories"], expected, repo)
+
+    def test_nothing_is_logged_as_an_error(self):
+        self.assertNotIn("error", self.errors)
+
+    def test_the_export_holds_what_the_pages_link_to(self):
+        missing = []
+        for page in self.export.rglob("index.html"):
+            for link in re.findall(r'href="([^"#]+)"', page.read_text()):
+                if link.startswith(("http:", "https:")) or link == "":
+                    continue
+                target = (page.parent / link.split("?")[0]).resolve()
+                if link.endswith("/"):
+                    target = target / "index.html"
+                if not target.exists():
+                    missing.append(f"{page.relative_to(self.export)} -> {link}")
+        self.assertEqual(missing[:10], [])
+
+    def test_no_record_has_a_range_that_crashes_scanners(self):
+        records = list((self.export / "osv").glob("x_*.json"))
+        self.assertGreater(len(records), 5)
+        for path in records:
+            record = json.loads(path.read_text())
+            for affected in record["affected"]:
+                self.assertEqual({r["type"] for r in affected["ranges"]}, {"GIT"}, path.name)
+                self.assertTrue(affected["versions"], path.name)
+
+    def test_an_export_with_the_same_clock_is_the_same(self):
+        with Folder() as folder:
+            code, _, errors = run("demo", "--once", "--clock", CLOCK, "--export", folder / "again")
+            self.assertEqual(code, 0, errors)
+            first = sorted(p.name for p in (self.export / "osv").glob("x_*.json"))
+            second = sorted(p.name for p in (folder / "again" / "osv").glob("x_*.json"))
+            self.assertEqual(first, second)
+
+    def test_new_revisions_arrive_while_it_runs(self):
+        with Program("demo", "--reveal-every", "200") as demo:
+            port = int(demo.wait_for_line(r"http://127\.0\.0\.1:(\d+)/").group(1))
+            self.assertEqual(get(port, "/")[0], 200)
+
+            def revisions():
+                return sum(repo["revisions"] for repo in get_json(port, "/index.json")["repos"])
+
+            eventually(lambda: revisions() > 0, "the first revisions")
+            before = revisions()
+            eventually(lambda: revisions() > before, "a new revision")
+            self.assertEqual(demo.stop()[0], 0)
+
+    def test_real_histories_are_read_to_the_end(self):
+        root = pathlib.Path(SHARED or "/nonexistent") / "corpus" / "replay"
+        if not root.is_dir():
+            self.skipTest("no recorded histories beside the checkout")
+        code, output, errors = run("demo", "--once", "--json", "--from", root)
+        self.assertEqual(code, 0, errors)
+        table = json.loads(output)["repos"]
+        recorded = {p.parent.name: sum(1 for r in p.iterdir() if r.is_dir()) for p in root.glob("models/*/*/revisions")}
+        self.assertEqual({row["repo"].split("/")[1]: row["revisions"] for row in table}, recorded)
+
+
+if __name__ == "__main__":
+    main()
