@@ -56,6 +56,7 @@ void add_plan(CLI::App &app, Commands &commands) {
   verb->add_option("--seq", plan.seq, "Tokens per sequence, training and serving (default 2048 and 4096)")->check(CLI::Range(1LL, 1LL << 31));
   verb->add_option("--card", plan.card, "Only this card");
   verb->add_option("--memory-model", plan.memory_model, "reference (default) or physical")->check(CLI::IsMember({"reference", "physical"}));
+  verb->add_option("--mute", plan.muted, "Rule that is accepted and not to be told (repeatable)");
   verb->add_option("--compare", plan.compare, "Another SOURCE: say what its plan has otherwise");
   verb->add_option("--reconcile", plan.reconcile, "A folder with safetensors files: check its headers tensor by tensor");
   verb->callback([&] { commands.chosen = commands.plan; });
