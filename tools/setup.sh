@@ -4,9 +4,12 @@ readonly HEADWATER_BUILD_PACKAGES="ccache mold ninja-build cmake g++ pkg-config 
   libboost1.81-dev libsqlite3-dev nlohmann-json3-dev libsimdjson-dev libssl-dev libspdlog-dev libfmt-dev zlib1g-dev
   libzstd-dev libzip-dev zipcmp zipmerge ziptool libtomlplusplus-dev libyaml-cpp-dev libicu-dev libcli11-dev
   libkainjow-mustache-dev libsystemd-dev"
-readonly HEADWATER_TEST_PACKAGES="libgtest-dev libbenchmark-dev python3-jsonschema openssl curl git"
+readonly HEADWATER_TEST_PACKAGES="python3-venv libgtest-dev libbenchmark-dev python3-jsonschema openssl curl git"
 readonly HEADWATER_FUZZ_PACKAGES="clang-19 libclang-rt-19-dev"
 readonly HEADWATER_FORMAT_PACKAGES="clang-format-19 clang-tidy-19"
+
+# Checkouts in different folders share what was compiled.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 say() { printf '%s\n' "$*" >&2; }
 
