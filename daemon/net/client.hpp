@@ -42,7 +42,9 @@ struct ClientRequest {
 struct ClientResponse {
   int status = 0;
   Headers headers = {}; ///< of the last answer
-  Headers first_headers = {}; ///< of the first answer, when redirects were followed (X-Linked-ETag, X-Repo-Commit)
+  /// Of the redirects that the first origin answered (X-Linked-ETag, X-Repo-Commit); empty when there were none. A field
+  /// of several of them is the first one's.
+  Headers first_headers = {};
   std::string body = {};
   std::string url = {}; ///< where the last answer came from
 };
