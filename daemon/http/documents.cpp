@@ -1,0 +1,366 @@
+#include "daemon/http/documents.hpp"
+
+#include "feeds/badge.hpp"
+#include "feeds/osv_export.hpp"
+#include "feeds/pages.hpp"
+#include "feeds/syndication.hpp"
+#include "schemas/repo.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace headwater::http {
+namespace {
+
+using Answer = Result<std::optional<Document>>;
+
+constexpr std::size_t front_deltas = 20;
+constexpr std::size_t most_deltas = 1000;
+
+feeds::SiteText site_text(const RouteRequest &request) {
+  return {request.options.title, request.options.public_url, request.options.hub_origin};
+}
+
+std::string named(const RouteRequest &request, const char *key) {
+  const auto at = request.names.find(key);
+  return at == request.names.end() ? std::string() : at->second;
+}
+
+std::string asked(const RouteRequest &request, const char *key) {
+  const auto at = request.query.find(key);
+  return at == request.query.end() ? std::string() : at->second;
+}
+
+Document page(std::string body) {
+  return {.type = "text/html; charset=utf-8", .body = std::move(body)};
+}
+Document text(std::string type, std::string body, std::string modified = {}) {
+  return {.type = std::move(type), .body = std::move(body), .modified = std::move(modified)};
+}
+Document record(std::string type, std::string body, std::string modified) {
+  return {.type = std::move(type),
+          .body = std::move(body),
+          .modified = std::move(modified),
+          .freshness = Freshness::minute};
+}
+
+/// The repo that the path names, when anybody may see it.
+Result<std::optional<store::Repo>> public_repo(const RouteRequest &request) {
+  const std::string name = named(request, "org") + "/" + named(request, "name");
+  if (!parse_repo_id(name))
+    return std::optional<store::Repo>();
+  Result<std::optional<store::Repo>> repo =
+      find_repo(request.store, name, asked(request, "branch"));
+  if (!repo || (*repo && (*repo)->is_public()))
+    return repo;
+  return std::optional<store::Repo>();
+}
+
+Result<std::vector<store::Repo>> public_repos(store::Store &store) {
+  Result<std::vector<store::Repo>> repos = store.repos();
+  if (repos)
+    std::erase_if(*repos, [](const store::Repo &repo) { return !repo.is_public(); });
+  return repos;
+}
+
+Result<feeds::FrontPage> load_front(const RouteRequest &request) {
+  feeds::FrontPage front{site_text(request), {}, {}};
+  Result<std::vector<store::Repo>> repos = public_repos(request.store);
+  if (!repos)
+    return std::unexpected(repos.error());
+  front.repos = std::move(*repos);
+  for (const store::Repo &repo : front.repos) {
+    Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(repo.id, front_deltas);
+    if (!deltas)
+      return std::unexpected(deltas.error());
+    std::ranges::move(*deltas, std::back_inserter(front.deltas));
+  }
+  std::ranges::sort(front.deltas, std::ranges::greater{}, &store::DeltaRecord::serial);
+  if (front.deltas.size() > front_deltas)
+    front.deltas.resize(front_deltas);
+  return front;
+}
+
+Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
+  Result<std::optional<store::Repo>> repo = public_repo(request);
+  if (!repo)
+    return std::unexpected(repo.error());
+  if (!*repo)
+    return std::optional<feeds::RepoPage>();
+  feeds::RepoPage page{site_text(request), std::move(**repo), {}, {}, {}, {}};
+  Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of(page.repo.id);
+  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(page.repo.id, most_deltas);
+  Result<std::vector<store::Revision>> revisions = request.store.revisions(page.repo.id);
+  if (!advisories)
+    return std::unexpected(advisories.error());
+  if (!deltas)
+    return std::unexpected(deltas.error());
+  if (!revisions)
+    return std::unexpected(revisions.error());
+  page.advisories = std::move(*advisories);
+  page.deltas = std::move(*deltas);
+  page.revisions = std::move(*revisions);
+  std::ranges::reverse(page.revisions);
+  for (const store::Revision &revision : page.revisions)
+    if (revision.sha == page.repo.head)
+      page.plan_json = revision.plan_json;
+  return std::optional(std::move(page));
+}
+
+Result<std::optional<feeds::RevisionPage>> load_revision(const RouteRequest &request) {
+  Result<std::optional<store::Repo>> repo = public_repo(request);
+  if (!repo)
+    return std::unexpected(repo.error());
+  const std::string sha = named(request, "sha");
+  if (!*repo || !is_revision(sha))
+    return std::optional<feeds::RevisionPage>();
+  Result<std::optional<store::Revision>> revision = request.store.find_revision((*repo)->id, sha);
+  if (!revision)
+    return std::unexpected(revision.error());
+  if (!*revision)
+    return std::optional<feeds::RevisionPage>();
+  feeds::RevisionPage page{site_text(request), std::move(**repo), std::move(**revision), {}};
+  Result<std::optional<store::DeltaRecord>> delta = request.store.delta_to(page.repo.id, sha);
+  if (!delta)
+    return std::unexpected(delta.error());
+  if (*delta)
+    page.deltas.push_back(std::move(**delta));
+  return std::optional(std::move(page));
+}
+
+/// The answer of a renderer on what was loaded; nothing when there was nothing.
+template <class Loaded, class Make>
+Answer rendered(Result<std::optional<Loaded>> loaded, Make make) {
+  if (!loaded)
+    return std::unexpected(loaded.error());
+  if (!*loaded)
+    return std::optional<Document>();
+  return std::optional<Document>(make(**loaded));
+}
+
+template <class Make> Answer on_front(const RouteRequest &request, Make make) {
+  const Result<feeds::FrontPage> front = load_front(request);
+  if (!front)
+    return std::unexpected(front.error());
+  return std::optional<Document>(make(*front));
+}
+
+template <class Make> Answer on_records(const RouteRequest &request, Make make) {
+  const auto view = request.records.current();
+  if (!view)
+    return std::unexpected(view.error());
+  return make(**view);
+}
+
+feeds::AdvisoryFeed site_feed(const RouteRequest &request, const PublicRecords &view) {
+  return {site_text(request), request.options.title + ": changes upstream that matter", "",
+          view.records};
+}
+
+Result<std::optional<feeds::AdvisoryFeed>> load_repo_feed(const RouteRequest &request) {
+  Result<std::optional<store::Repo>> repo = public_repo(request);
+  if (!repo)
+    return std::unexpected(repo.error());
+  if (!*repo)
+    return std::optional<feeds::AdvisoryFeed>();
+  Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of((*repo)->id);
+  if (!advisories)
+    return std::unexpected(advisories.error());
+  return std::optional(feeds::AdvisoryFeed{site_text(request),
+                                           (*repo)->name + ": changes upstream that matter",
+                                           feeds::repo_path(**repo), std::move(*advisories)});
+}
+
+Document atom_document(const feeds::AdvisoryFeed &feed) {
+  return record("application/atom+xml; charset=utf-8", feeds::atom_feed(feed),
+                feeds::feed_updated(feed.advisories));
+}
+Document json_feed_document(const feeds::AdvisoryFeed &feed) {
+  return record("application/feed+json; charset=utf-8", feeds::json_feed(feed),
+                feeds::feed_updated(feed.advisories));
+}
+
+/// The badge that a path and its query ask for; an unknown repo has one too, because a broken image
+/// tells nobody anything and caches keep it.
+Result<feeds::Badge> wanted_badge(const RouteRequest &request) {
+  const Result<std::optional<store::Repo>> repo = public_repo(request);
+  if (!repo)
+    return std::unexpected(repo.error());
+  const std::string pin = asked(request, "pin");
+  if (!pin.empty()) {
+    feeds::PinFacts facts;
+    facts.known_repo = repo->has_value();
+    if (!facts.known_repo)
+      return feeds::pin_badge(facts);
+    const Result<PinReport> report = check_pin(request.store, **repo, pin);
+    if (!report)
+      return std::unexpected(report.error());
+    facts.known_pin = !report->pin.empty();
+    facts.on_branch = report->status != "history rewritten";
+    facts.behind = report->behind;
+    if (report->moved)
+      facts.level = report->level;
+    return feeds::pin_badge(facts);
+  }
+  feeds::BadgeFacts facts{nullptr, {}, request.now};
+  if (*repo) {
+    facts.repo = &**repo;
+    const Result<std::vector<store::AdvisoryRecord>> advisories =
+        request.store.advisories_of((*repo)->id);
+    if (!advisories)
+      return std::unexpected(advisories.error());
+    facts.since = open_since(*advisories);
+  }
+  return feeds::repo_badge(facts);
+}
+
+} // namespace
+
+Answer front_page(const RouteRequest &request) {
+  return on_front(request,
+                  [](const feeds::FrontPage &front) { return page(feeds::front_html(front)); });
+}
+Answer front_twin(const RouteRequest &request) {
+  return on_front(request, [](const feeds::FrontPage &front) {
+    return text("application/json", feeds::front_json(front));
+  });
+}
+Answer front_md(const RouteRequest &request) {
+  return on_front(request, [](const feeds::FrontPage &front) {
+    return text("text/markdown; charset=utf-8", feeds::front_markdown(front));
+  });
+}
+Answer repo_page(const RouteRequest &request) {
+  return rendered(load_repo(request),
+                  [](const feeds::RepoPage &repo) { return page(feeds::repo_html(repo)); });
+}
+Answer repo_twin(const RouteRequest &request) {
+  return rendered(load_repo(request), [](const feeds::RepoPage &repo) {
+    return text("application/json", feeds::repo_json(repo));
+  });
+}
+Answer repo_md(const RouteRequest &request) {
+  return rendered(load_repo(request), [](const feeds::RepoPage &repo) {
+    return text("text/markdown; charset=utf-8", feeds::repo_markdown(repo));
+  });
+}
+Answer changes_page(const RouteRequest &request) {
+  return rendered(load_repo(request),
+                  [](const feeds::RepoPage &repo) { return page(feeds::changes_html(repo)); });
+}
+Answer changes_twin(const RouteRequest &request) {
+  return rendered(load_repo(request), [](const feeds::RepoPage &repo) {
+    return text("application/json", feeds::changes_json(repo));
+  });
+}
+Answer revision_page(const RouteRequest &request) {
+  return rendered(load_revision(request), [](const feeds::RevisionPage &revision) {
+    return page(feeds::revision_html(revision));
+  });
+}
+Answer revision_twin(const RouteRequest &request) {
+  return rendered(load_revision(request), [](const feeds::RevisionPage &revision) {
+    return text("application/json", feeds::revision_json(revision));
+  });
+}
+Answer latest(const RouteRequest &request) {
+  return rendered(public_repo(request), [&](const store::Repo &repo) {
+    return text("application/json", feeds::latest_json(repo, site_text(request)));
+  });
+}
+
+Answer site_atom(const RouteRequest &request) {
+  return on_records(
+      request, [&](const PublicRecords &view) { return atom_document(site_feed(request, view)); });
+}
+Answer site_json_feed(const RouteRequest &request) {
+  return on_records(request, [&](const PublicRecords &view) {
+    return json_feed_document(site_feed(request, view));
+  });
+}
+Answer repo_atom(const RouteRequest &request) {
+  return rendered(load_repo_feed(request), atom_document);
+}
+Answer repo_json_feed(const RouteRequest &request) {
+  return rendered(load_repo_feed(request), json_feed_document);
+}
+
+Answer site_map(const RouteRequest &request) {
+  const Result<std::vector<store::Repo>> repos = public_repos(request.store);
+  if (!repos)
+    return std::unexpected(repos.error());
+  std::vector<feeds::SitemapEntry> entries{{"", ""}};
+  for (const store::Repo &repo : *repos) {
+    entries.push_back({feeds::repo_path(repo), repo.last_changed});
+    entries.push_back({feeds::repo_path(repo) + "changes/", repo.last_changed});
+  }
+  return text("application/xml", feeds::sitemap(request.options.public_url, entries));
+}
+Answer api_description(const RouteRequest &request) {
+  return text("application/json", openapi(request.options));
+}
+Answer health(const RouteRequest &) {
+  return text("application/json", "{\"status\":\"ok\"}\n");
+}
+
+Answer badge_svg_image(const RouteRequest &request) {
+  const Result<feeds::Badge> badge = wanted_badge(request);
+  if (!badge)
+    return std::unexpected(badge.error());
+  const auto style = feeds::badge_style_from(asked(request, "style"));
+  return Document{.type = "image/svg+xml; charset=utf-8",
+                  .body = feeds::badge_svg(*badge, style.value_or(feeds::BadgeStyle::flat)),
+                  .modified = format_time(request.now),
+                  .freshness = Freshness::image};
+}
+Answer badge_endpoint(const RouteRequest &request) {
+  const Result<feeds::Badge> badge = wanted_badge(request);
+  if (!badge)
+    return std::unexpected(badge.error());
+  return Document{.type = "application/json",
+                  .body = feeds::badge_json(*badge),
+                  .modified = format_time(request.now),
+                  .freshness = Freshness::image};
+}
+
+Answer osv_record(const RouteRequest &request) {
+  const auto view = request.records.current();
+  if (!view)
+    return std::unexpected(view.error());
+  const auto found = (*view)->by_id.find(named(request, "id"));
+  if (found == (*view)->by_id.end())
+    return std::optional<Document>();
+  const store::AdvisoryRecord &stored = (*view)->records[found->second];
+  return record("application/json", stored.osv_json, stored.advisory.modified);
+}
+Answer osv_all_json(const RouteRequest &request) {
+  return on_records(request, [](const PublicRecords &view) {
+    return record("application/json", feeds::osv_list(view.records),
+                  feeds::osv_modified(view.records));
+  });
+}
+Answer osv_all_zip(const RouteRequest &request) {
+  return on_records(request, [](const PublicRecords &view) -> Answer {
+    Result<std::string> zip = feeds::osv_zip(view.records);
+    if (!zip)
+      return std::unexpected(zip.error());
+    return record("application/zip", std::move(*zip), feeds::osv_modified(view.records));
+  });
+}
+Answer osv_csv(const RouteRequest &request) {
+  return on_records(request, [](const PublicRecords &view) {
+    return record("text/csv; charset=utf-8", feeds::osv_modified_csv(view.records, false),
+                  feeds::osv_modified(view.records));
+  });
+}
+Answer osv_bucket_csv(const RouteRequest &request) {
+  return on_records(request, [](const PublicRecords &view) {
+    return record("text/csv; charset=utf-8", feeds::osv_modified_csv(view.records, true),
+                  feeds::osv_modified(view.records));
+  });
+}
+Answer osv_ecosystem_names(const RouteRequest &) {
+  return text("text/plain; charset=utf-8", feeds::osv_ecosystems());
+}
+
+} // namespace headwater::http

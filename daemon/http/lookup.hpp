@@ -1,0 +1,69 @@
+#pragma once
+
+#include "feeds/badge.hpp"
+#include "schemas/result.hpp"
+#include "schemas/time.hpp"
+#include "store/records.hpp"
+#include "store/store.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace headwater::http {
+
+/// The repo of that name at that branch ("" = main, else the one that is followed); nothing when
+/// there is none.
+Result<std::optional<store::Repo>> find_repo(store::Store &store, const std::string &name,
+                                             const std::string &branch);
+
+/// How far a pin is behind its branch's head, and how much that matters.
+struct PinReport {
+  std::string status; ///< "current", "behind", "history rewritten", "unknown revision"
+  std::string pin;    ///< in full, when it is known
+  std::int64_t behind = 0;
+  bool moved = false; ///< there are changes, and the head's content differs from the pin's
+  Impact impact = Impact::cosmetic;
+  Level level = Level::low;
+  std::vector<std::string> advisories;  ///< of the deltas between pin and head, newest first
+  std::vector<std::string> affected_by; ///< live records that list the pin itself
+};
+/// `pin` may be cut to seven hex digits where that names one revision.
+Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const std::string &pin);
+
+/// When the strongest open advisory last changed in substance, "" without one.
+std::string open_since(const std::vector<store::AdvisoryRecord> &advisories);
+
+/// The records that anybody may read, with what the queries look up.
+struct PublicRecords {
+  std::int64_t generation = 0;
+  std::vector<store::AdvisoryRecord> records; ///< newest modified first
+  std::unordered_map<std::string, std::size_t> by_id;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_version; ///< live ones alone
+  std::unordered_map<std::string, std::vector<std::size_t>>
+      by_package; ///< normalised address; live ones alone
+};
+/// A repo's address without scheme, trailing slashes and ".git", as OSV tools compare it.
+std::string normalised_package(std::string_view address);
+/// Reads them all.
+Result<PublicRecords> load_public_records(store::Store &store, const std::string &hub_origin);
+
+/// PublicRecords of the store's present generation, read once for each. Any thread may call it.
+class RecordView {
+public:
+  RecordView(store::Store &store, std::string hub_origin)
+      : store_(store), hub_origin_(std::move(hub_origin)) {}
+  Result<std::shared_ptr<const PublicRecords>> current();
+
+private:
+  store::Store &store_;
+  std::string hub_origin_;
+  std::mutex mutex_;
+  std::shared_ptr<const PublicRecords> held_;
+};
+
+} // namespace headwater::http
