@@ -17,7 +17,7 @@ namespace {
 
 struct Spellings {
   std::string_view key;
-  std::array<std::string_view, 7> others;
+  std::array<std::string_view, 8> others;
 };
 
 // Other spellings of a key, in the order in which they are tried. Sorted by key.
@@ -26,10 +26,10 @@ constexpr std::array spellings = {
     Spellings{"decoder_ffn_dim", {"intermediate_size", "d_ff"}},
     Spellings{"decoder_layers", {"num_decoder_layers", "num_hidden_layers"}},
     Spellings{"first_k_dense_replace", {"moe_layer_start_index", "num_dense_layers"}},
-    Spellings{"head_dim", {"d_kv", "attention_head_dim", "kv_channels", "d_head"}},
+    Spellings{"head_dim", {"d_kv", "dim_head", "d_head"}},
     Spellings{"hidden_size", {"n_embd", "d_model", "dim", "emb_dim"}},
     Spellings{"intermediate_size",
-              {"n_inner", "ffn_dim", "d_ff", "ffn_hidden_size", "dff", "inner_dim"}},
+              {"n_inner", "ffn_dim", "d_ff", "ffn_hidden_size", "dff", "dim_ff", "d_inner"}},
     Spellings{"layer_types", {"layers_block_type"}},
     Spellings{"max_position_embeddings",
               {"n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length"}},

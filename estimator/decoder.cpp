@@ -12,8 +12,19 @@
 namespace headwater::estimator {
 namespace {
 
+// A rule is "yes", or keys of which one must be set, separated by |.
 bool bias_of(const Config &config, std::string_view rule) {
-  return rule == "yes" || (!rule.empty() && config.flag(rule));
+  if (rule == "yes") {
+    return true;
+  }
+  while (!rule.empty()) {
+    const std::size_t bar = rule.find('|');
+    if (config.flag(rule.substr(0, bar))) {
+      return true;
+    }
+    rule.remove_prefix(bar == std::string_view::npos ? rule.size() : bar + 1);
+  }
+  return false;
 }
 
 bool norm_bias(NormStyle style) {
@@ -51,6 +62,11 @@ std::int64_t window_of(const Decoder &decoder, std::int64_t index) {
   if (const std::string_view type = type_of(decoder, index); !type.empty()) {
     return type.starts_with("sliding") ? decoder.window : 0;
   }
+  if (!decoder.window_letters.empty()) {
+    const char letter =
+        decoder.window_letters[static_cast<std::size_t>(index) % decoder.window_letters.size()];
+    return letter == 'L' && index + 1 != decoder.layers ? decoder.window : 0;
+  }
   if (traits.window == Window::qwen) {
     return index >= decoder.window_from ? decoder.window : 0;
   }
@@ -80,6 +96,9 @@ void prepare(Decoder &decoder) {
   const DecoderTraits &traits = decoder.traits;
   const Config &config = decoder.config;
   decoder.types = config.words("layer_types");
+  const Json *per_layer = config.find("per_layer_config");
+  decoder.per_layer =
+      per_layer != nullptr && per_layer->is_object() && !per_layer->empty() ? per_layer : nullptr;
   LayerSpec &spec = decoder.dense_spec;
   spec.mixer = traits.latent ? MixerKind::latent_attention : MixerKind::attention;
   if (!traits.attention.empty()) {
@@ -96,11 +115,19 @@ void prepare(Decoder &decoder) {
                     "leaves no width for a head");
     }
   }
-  spec.width = config.size_or("intermediate_size", traits.mlp_multiple * decoder.hidden);
+  if (!traits.per_layer_width || !config.has("intermediate_size") ||
+      config.find("intermediate_size")->is_number()) {
+    spec.width = config.size_or("intermediate_size", traits.mlp_multiple * decoder.hidden);
+  }
   if (traits.window != Window::never) {
     decoder.window = config.size_or(traits.window_key, 0);
     if (traits.window_period != 0) {
-      decoder.window_period = config.size_or("sliding_window_pattern", traits.window_period);
+      const Json *pattern = config.find("sliding_window_pattern");
+      if (pattern != nullptr && pattern->is_string()) {
+        decoder.window_letters = config.text("sliding_window_pattern");
+      } else {
+        decoder.window_period = config.size_or("sliding_window_pattern", traits.window_period);
+      }
     }
     if (traits.window == Window::qwen) {
       decoder.window_from = config.size_or("max_window_layers", 28);
@@ -133,10 +160,28 @@ void prepare(Decoder &decoder) {
   } else if (moe.layers != MoeLayers::all) {
     decoder.first_dense = config.size_or("first_k_dense_replace", 0);
     const Json *every = config.find("moe_layer_freq");
-    if (every != nullptr && !every->is_array()) {
+    if (every != nullptr && every->is_array() && decoder.mlp_types.empty()) {
+      for (const std::int64_t sparse : config.numbers("moe_layer_freq")) {
+        decoder.mlp_types.emplace_back(sparse == 0 ? "dense" : "sparse");
+      }
+    } else if (every != nullptr && !every->is_array()) {
       decoder.moe_every = std::max<std::int64_t>(1, config.size("moe_layer_freq"));
     }
   }
+}
+
+// What the config says, or else the length of its pattern.
+std::int64_t count_layers(const DecoderTraits &traits, const Config &config) {
+  if (!config.has(traits.layer_count_key)) {
+    for (const std::string_view key : {traits.pattern_key, std::string_view("layer_types")}) {
+      const Json *pattern = config.find(key);
+      if (pattern != nullptr && (pattern->is_string() || pattern->is_array())) {
+        return pattern->is_string() ? std::ssize(pattern->get_ref<const std::string &>())
+                                    : std::ssize(*pattern);
+      }
+    }
+  }
+  return config.positive(traits.layer_count_key);
 }
 
 struct Group {
@@ -153,6 +198,18 @@ void count_totals(Layer &layer, std::int64_t routed) {
 }
 
 } // namespace
+
+bool LayerSpec::same_sizes(const LayerSpec &other) const {
+  return mixer == other.mixer && heads == other.heads && kv_heads == other.kv_heads &&
+         head_dim == other.head_dim && value_dim == other.value_dim && window == other.window &&
+         chunk == other.chunk && shares_kv == other.shares_kv &&
+         feed_forward == other.feed_forward && width == other.width && experts == other.experts &&
+         variant == other.variant;
+}
+
+bool LayerSpec::equal_keys(const LayerSpec &other) const {
+  return *own_keys == *other.own_keys;
+}
 
 std::string_view word(std::string_view list, std::size_t index) {
   for (; index > 0; --index) {
@@ -213,7 +270,7 @@ void latent_attention_block(Decoder &decoder, const LayerSpec &spec) {
   const std::int64_t value = config.size("v_head_dim");
   const std::int64_t kv_rank = config.size("kv_lora_rank");
   const std::int64_t q_rank = config.size_or("q_lora_rank", 0);
-  const std::int64_t q = spec.heads * (nope + rope);
+  const std::int64_t q = spec.heads * (nope + rope + (decoder.traits.gated_query ? value : 0));
   const bool bias = bias_of(config, decoder.traits.qkv_bias);
   mixer.kv_lora_rank = kv_rank;
   mixer.q_lora_rank = q_rank;
@@ -226,7 +283,7 @@ void latent_attention_block(Decoder &decoder, const LayerSpec &spec) {
   } else {
     builder.linear("q_a_proj", q_rank, decoder.hidden, bias);
     builder.norm("q_a_layernorm", q_rank);
-    builder.linear("q_b_proj", q, q_rank);
+    builder.linear("q_b_proj", q, decoder.traits.gated_query ? 2 * q_rank : q_rank);
   }
   builder.linear("kv_a_proj_with_mqa", kv_rank + rope, decoder.hidden, bias);
   builder.norm("kv_a_layernorm", kv_rank);
@@ -300,14 +357,15 @@ void mixture_block(Decoder &decoder, const LayerSpec &spec, const MoeTraits &moe
     if (shared > 0 && width > 0) {
       ff.shared_experts = shared;
       ff.shared_intermediate = width;
+      const bool bias = bias_of(config, decoder.traits.mlp_bias);
       const auto inner = builder.in(moe.shared);
       if (word_count(moe.shared_names) == 3) {
-        builder.linear(word(moe.shared_names, 0), width, hidden);
-        builder.linear(word(moe.shared_names, 1), width, hidden);
-        builder.linear(word(moe.shared_names, 2), hidden, width);
+        builder.linear(word(moe.shared_names, 0), width, hidden, bias);
+        builder.linear(word(moe.shared_names, 1), width, hidden, bias);
+        builder.linear(word(moe.shared_names, 2), hidden, width, bias);
       } else {
-        builder.linear(word(moe.shared_names, 0), ff.gated ? 2 * width : width, hidden);
-        builder.linear(word(moe.shared_names, 1), hidden, width);
+        builder.linear(word(moe.shared_names, 0), ff.gated ? 2 * width : width, hidden, bias);
+        builder.linear(word(moe.shared_names, 1), hidden, width, bias);
       }
     }
     if (!moe.shared_gate.empty()) {
@@ -317,10 +375,33 @@ void mixture_block(Decoder &decoder, const LayerSpec &spec, const MoeTraits &moe
 }
 
 std::string_view type_of(const Decoder &decoder, std::int64_t index) {
-  const auto position = static_cast<std::size_t>(index);
+  const auto position = static_cast<std::size_t>(index * decoder.traits.parts_per_layer);
   return position < decoder.types.size() ? std::string_view(decoder.types[position])
                                          : std::string_view{};
 }
+
+namespace {
+
+// per_layer_config: {"05": {"head_dim": 512}} says what one layer has in place of the common keys.
+void override_layer(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  auto found = decoder.per_layer->find(fmt::format("{:02}", index));
+  if (found == decoder.per_layer->end()) {
+    found = decoder.per_layer->find(std::to_string(index));
+  }
+  if (found == decoder.per_layer->end() || !found->is_object()) {
+    return;
+  }
+  const Config own(*found, {}, fmt::format("per_layer_config.{}.", index), decoder.config.errors());
+  spec.heads = own.size_or("num_attention_heads", spec.heads);
+  spec.kv_heads = own.size_or("num_key_value_heads", spec.kv_heads);
+  if (own.has("head_dim")) {
+    spec.head_dim = own.positive("head_dim");
+    spec.value_dim = spec.head_dim;
+  }
+  spec.own_keys = &*found;
+}
+
+} // namespace
 
 LayerSpec plan_layer(Decoder &decoder, std::int64_t index) {
   const DecoderTraits &traits = decoder.traits;
@@ -328,6 +409,9 @@ LayerSpec plan_layer(Decoder &decoder, std::int64_t index) {
                        is_mixture(decoder, traits.moe->layers, index);
   LayerSpec spec = mixture ? decoder.mixture_spec : decoder.dense_spec;
   spec.window = window_of(decoder, index);
+  if (decoder.per_layer != nullptr) {
+    override_layer(decoder, index, spec);
+  }
   if (traits.plan != nullptr) {
     traits.plan(decoder, index, spec);
   }
@@ -382,7 +466,11 @@ void read_decoder(const DecoderTraits &traits, const Config &config, Architectur
   Builder builder(architecture, errors);
   Decoder decoder{traits, config, builder, architecture};
   decoder.hidden = config.positive("hidden_size");
-  decoder.layers = config.positive("num_hidden_layers");
+  decoder.layers = count_layers(traits, config) / traits.parts_per_layer;
+  if (decoder.layers < 1) {
+    config.reject(traits.layer_count_key, "leaves no layer");
+    return;
+  }
   architecture.hidden = decoder.hidden;
   architecture.vocabulary = config.positive("vocab_size");
   architecture.max_positions =
@@ -398,10 +486,15 @@ void read_decoder(const DecoderTraits &traits, const Config &config, Architectur
     return;
   }
   prepare(decoder);
+  const std::int64_t embed_width = traits.embed_width_key.empty()
+                                       ? decoder.hidden
+                                       : config.size_or(traits.embed_width_key, decoder.hidden);
 
   {
     const auto root = builder.in(traits.root);
-    builder.embedding(traits.embed, architecture.vocabulary, decoder.hidden);
+    const std::int64_t extra =
+        traits.embed_rows == nullptr ? traits.embed_extra_rows : traits.embed_rows(config);
+    builder.embedding(traits.embed, architecture.vocabulary + extra, embed_width);
     if (!traits.positions.empty()) {
       builder.embedding(traits.positions,
                         config.size("max_position_embeddings") + traits.position_offset,
@@ -438,10 +531,10 @@ void read_decoder(const DecoderTraits &traits, const Config &config, Architectur
   }
   if (!traits.head.empty()) {
     if (architecture.tied_embeddings) {
-      builder.tied(std::string(traits.head) + ".weight", {architecture.vocabulary, decoder.hidden},
+      builder.tied(std::string(traits.head) + ".weight", {architecture.vocabulary, embed_width},
                    fmt::format("{}{}.weight", traits.root, traits.embed));
     } else {
-      builder.linear(traits.head, architecture.vocabulary, decoder.hidden);
+      builder.linear(traits.head, architecture.vocabulary, embed_width);
     }
     if (traits.head_bias) {
       builder.add(std::string(traits.head) + ".bias", {architecture.vocabulary});

@@ -24,8 +24,17 @@ struct LayerSpec {
   FeedForwardKind feed_forward = FeedForwardKind::dense;
   std::int64_t width = 0; ///< of the dense feed-forward part, or of one expert
   std::int64_t experts = 0;
-  std::int64_t variant = 0; ///< whatever else a family's layers differ in
-  bool operator==(const LayerSpec &) const = default;
+  std::int64_t variant = 0;       ///< whatever else a family's layers differ in
+  const Json *own_keys = nullptr; ///< the layer's entry of per_layer_config
+  bool operator==(const LayerSpec &other) const {
+    return same_sizes(other) &&
+           (own_keys == other.own_keys ||
+            (own_keys != nullptr && other.own_keys != nullptr && equal_keys(other)));
+  }
+
+private:
+  bool same_sizes(const LayerSpec &other) const;
+  bool equal_keys(const LayerSpec &other) const;
 };
 
 struct DecoderTraits;
@@ -45,7 +54,9 @@ struct Decoder {
   std::int64_t moe_every = 1;
   std::int64_t window = 0;
   std::int64_t window_period = 0;
+  std::string window_letters = {}; ///< one letter a layer, L for a layer with a window
   std::int64_t window_from = 0;    ///< first layer with a window
+  const Json *per_layer = nullptr; ///< per_layer_config
   LayerSpec dense_spec = {};       ///< a plain layer
   LayerSpec mixture_spec = {};     ///< a layer with experts
   Layer *layer = nullptr;          ///< the facts of the layer in hand
@@ -55,6 +66,7 @@ struct Decoder {
 using LayerHook = void (*)(Decoder &, const LayerSpec &);
 using PlanHook = void (*)(Decoder &, std::int64_t index, LayerSpec &);
 using ModelHook = void (*)(Decoder &);
+using RowsHook = std::int64_t (*)(const Config &);
 
 enum class NormStyle : std::uint8_t { rms, layer, layer_weight_only, none };
 enum class QkNorm : std::uint8_t { none, head, flat };
@@ -98,6 +110,10 @@ struct DecoderTraits {
   std::string_view layers = "layers";
   std::string_view final_norm = "norm";
   std::string_view head = "lm_head";
+  std::int64_t embed_extra_rows = 0; ///< rows of the embedding besides the vocabulary
+  RowsHook embed_rows = nullptr;     ///< the same, from the config
+  std::string_view embed_width_key =
+      {}; ///< width of the embedding where it is not the hidden width
   bool head_bias = false;
   bool can_tie = true;
   std::string_view norms = "input_layernorm post_attention_layernorm";
@@ -121,12 +137,18 @@ struct DecoderTraits {
       "gate_proj up_proj down_proj"; ///< two names: not gated unless `fused_gate`
   bool fused_gate = false;
   std::string_view mlp_bias = {};
+  bool per_layer_width = false;  ///< intermediate_size may be a list, read by the row's plan
   std::int64_t mlp_multiple = 0; ///< width = this x hidden when the config names none
   const MoeTraits *moe = nullptr;
   Window window = Window::never;
   std::string_view window_key = "sliding_window";
   std::int64_t window_period = 0;
   bool latent = false; ///< multi-head latent attention
+  std::int64_t parts_per_layer =
+      1; ///< entries that num_hidden_layers and layer_types count for one layer
+  std::string_view layer_count_key = "num_hidden_layers";
+  std::string_view pattern_key =
+      "layer_types"; ///< says how many layers there are where num_hidden_layers does not
   PlanHook plan = nullptr;
   LayerHook mixer =
       nullptr; ///< in place of the attention block where spec.mixer is neither attention kind

@@ -8,8 +8,35 @@
 
 namespace headwater::estimator {
 
+// Whether a layer has an indexer of its own or reuses the one before it.
+void shared_indexer_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  const Config &config = decoder.config;
+  const Json *types = config.find("indexer_types");
+  const Json *pattern = config.find("index_topk_pattern");
+  if (types != nullptr && types->is_array()) {
+    const auto position = static_cast<std::size_t>(index);
+    spec.variant = position < types->size() && (*types)[position] == "shared" ? 1 : 0;
+  } else if (pattern != nullptr && pattern->is_string()) {
+    const auto &letters = pattern->get_ref<const std::string &>();
+    spec.variant = static_cast<std::size_t>(index) < letters.size() &&
+                           letters[static_cast<std::size_t>(index)] == 'S'
+                       ? 1
+                       : 0;
+  } else {
+    const std::int64_t frequency = std::max<std::int64_t>(1, config.size_or("index_topk_freq", 1));
+    const std::int64_t offset = config.size_or("index_skip_topk_offset", 2);
+    spec.variant =
+        index < decoder.layers && std::max<std::int64_t>(index - offset + 1, 0) % frequency != 0
+            ? 1
+            : 0;
+  }
+}
+
 // The lightning indexer of DeepSeek sparse attention.
 void indexer(Decoder &decoder, const LayerSpec &spec) {
+  if (spec.variant == 1) {
+    return;
+  }
   const Config &config = decoder.config;
   Builder &builder = decoder.builder;
   const std::int64_t heads = config.size_or("index_n_heads", spec.heads);
@@ -139,6 +166,7 @@ void bailing_mixer(Decoder &decoder, const LayerSpec &spec) {
   mixer.head_dim = config.size("qk_nope_head_dim") + mixer.rope_head_dim;
   mixer.value_head_dim = config.size("v_head_dim");
   const std::int64_t value = mixer.value_head_dim;
+  const bool bias = config.flag("attention_bias");
   const auto scope = builder.in(decoder.traits.attention);
   if (mixer.q_lora_rank == 0) {
     builder.linear("q_proj", spec.heads * mixer.head_dim, decoder.hidden);
@@ -147,12 +175,13 @@ void bailing_mixer(Decoder &decoder, const LayerSpec &spec) {
     builder.norm("q_a_layernorm", mixer.q_lora_rank);
     builder.linear("q_b_proj", spec.heads * mixer.head_dim, mixer.q_lora_rank);
   }
-  builder.linear("kv_a_proj_with_mqa", mixer.kv_lora_rank + mixer.rope_head_dim, decoder.hidden);
+  builder.linear("kv_a_proj_with_mqa", mixer.kv_lora_rank + mixer.rope_head_dim, decoder.hidden,
+                 bias);
   builder.norm("kv_a_layernorm", mixer.kv_lora_rank);
   builder.linear("kv_b_proj", spec.heads * (mixer.head_dim - mixer.rope_head_dim + value),
                  mixer.kv_lora_rank);
   builder.linear("g_proj", spec.heads, decoder.hidden);
-  builder.linear("dense", decoder.hidden, spec.heads * value);
+  builder.linear("dense", decoder.hidden, spec.heads * value, bias);
 }
 
 void kimi_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
@@ -631,13 +660,14 @@ void olmo_hybrid_mixer(Decoder &decoder, const LayerSpec & /*spec*/) {
   builder.linear("o_proj", hidden, values);
 }
 
-// Linear layers are normed before their parts, attention layers after them.
+// Linear layers are normed before their parts, attention layers after them; stored names differ
+// accordingly.
 void olmo_hybrid_norms(Decoder &decoder, const LayerSpec &spec) {
   if (spec.mixer == MixerKind::gated_delta) {
     decoder.builder.norm("attention_layer_norm", decoder.hidden);
     decoder.builder.norm("feedforward_layer_norm", decoder.hidden);
   } else {
-    decoder.builder.norm("post_attention_layernorm", decoder.hidden);
+    decoder.builder.norm("feedforward_layer_norm", decoder.hidden);
     decoder.builder.norm("post_feedforward_layernorm", decoder.hidden);
   }
 }

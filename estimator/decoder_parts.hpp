@@ -6,6 +6,7 @@
 /// The blocks, layer plans and extras that the rows of the decoders' table name.
 namespace headwater::estimator {
 
+void shared_indexer_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void indexer(Decoder &decoder, const LayerSpec &spec);
 void xielu_activation(Decoder &decoder, const LayerSpec &spec);
 void layer_qk_norms(Decoder &decoder, const LayerSpec &spec);
@@ -40,5 +41,52 @@ void nemotron_h_feed_forward(Decoder &decoder, const LayerSpec &spec);
 void olmo_hybrid_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void olmo_hybrid_mixer(Decoder &decoder, const LayerSpec &spec);
 void olmo_hybrid_norms(Decoder &decoder, const LayerSpec &spec);
+
+// decoder_gemma.cpp
+void gemma3n_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void gemma3n_layer(Decoder &decoder, const LayerSpec &spec);
+void gemma3n_model(Decoder &decoder);
+void gemma4_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void gemma4_mixer(Decoder &decoder, const LayerSpec &spec);
+void gemma4_layer(Decoder &decoder, const LayerSpec &spec);
+void gemma4_model(Decoder &decoder);
+void recurrent_gemma_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void recurrent_gemma_mixer(Decoder &decoder, const LayerSpec &spec);
+
+// decoder_sparse.cpp
+void deepseek_v4_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void deepseek_v4_attention(Decoder &decoder, const LayerSpec &spec);
+void deepseek_v4_experts(Decoder &decoder, const LayerSpec &spec);
+void deepseek_v4_layer(Decoder &decoder, const LayerSpec &spec);
+void deepseek_v4_model(Decoder &decoder);
+void dots3_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void dots3_mixer(Decoder &decoder, const LayerSpec &spec);
+void hy_v4_attention(Decoder &decoder, const LayerSpec &spec);
+void hy_v4_layer(Decoder &decoder, const LayerSpec &spec);
+void hy_v4_model(Decoder &decoder);
+
+// decoder_legacy.cpp
+void falcon_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void falcon_norms(Decoder &decoder, const LayerSpec &spec);
+void cpmant_model(Decoder &decoder);
+void rwkv_layer(Decoder &decoder, const LayerSpec &spec);
+void xlnet_layer(Decoder &decoder, const LayerSpec &spec);
+void zamba_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void zamba_layer(Decoder &decoder, const LayerSpec &spec);
+void zamba2_layer(Decoder &decoder, const LayerSpec &spec);
+
+// decoder_novel.cpp
+void doge_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void doge_layer(Decoder &decoder, const LayerSpec &spec);
+void jetmoe_attention(Decoder &decoder, const LayerSpec &spec);
+void jetmoe_experts(Decoder &decoder, const LayerSpec &spec);
+void lara_delta(Decoder &decoder, const LayerSpec &spec);
+void xlstm_layer(Decoder &decoder, const LayerSpec &spec);
+void zaya_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void zaya_attention(Decoder &decoder, const LayerSpec &spec);
+void zaya_experts(Decoder &decoder, const LayerSpec &spec);
+void zaya_layer(Decoder &decoder, const LayerSpec &spec);
+void zaya_model(Decoder &decoder);
+void hrm_model(Decoder &decoder);
 
 } // namespace headwater::estimator

@@ -41,7 +41,7 @@ constexpr MoeTraits afmoe_moe = {.router = "router.gate",
 constexpr MoeTraits ernie_moe = {.shared = "shared_experts", .layers = MoeLayers::by_types};
 constexpr MoeTraits flint_moe = {.shared = "shared_expert",
                                  .shared_width = "shared_expert_intermediate_size",
-                                 .layers = MoeLayers::by_types};
+                                 .layers = MoeLayers::sparse_step};
 constexpr MoeTraits exaone_moe = {.correction = "e_score_correction_bias",
                                   .shared = "shared_experts",
                                   .layers = MoeLayers::by_types};
@@ -53,8 +53,9 @@ constexpr MoeTraits hunyuan_moe = {.width_key = "intermediate_size",
                                    .router = "gate.wg",
                                    .shared = "shared_mlp",
                                    .shared_width = "intermediate_size"};
-constexpr MoeTraits kolibri_moe = {
-    .correction = "expert_bias", .shared = "shared_experts", .layers = MoeLayers::by_types};
+constexpr MoeTraits kolibri_moe = {.shared = "shared_experts",
+                                   .shared_width = "shared_expert_intermediate_size",
+                                   .layers = MoeLayers::by_types};
 constexpr MoeTraits laguna_moe = {.correction = "experts.e_score_correction_bias",
                                   .correction_is_weight = true,
                                   .shared = "shared_expert",
@@ -101,6 +102,17 @@ constexpr MoeTraits kimi_moe = {.module = "block_sparse_moe",
                                 .shared = "shared_experts",
                                 .layers = MoeLayers::by_types};
 
+constexpr MoeTraits lara_moe = {.names = "experts.gate_up_proj experts.down_proj",
+                                .style = ExpertStyle::fused_out_in,
+                                .shared = "shared_expert",
+                                .shared_width = "shared_expert_intermediate_size"};
+constexpr MoeTraits hy4_moe = {.names = "experts.gate_up_proj experts.down_proj",
+                               .style = ExpertStyle::fused_out_in,
+                               .correction = "gate.e_score_correction_bias",
+                               .shared = "shared_experts",
+                               .shared_names = "linear_gate up_proj down_proj",
+                               .layers = MoeLayers::by_types};
+
 constexpr std::string_view four_norms =
     "input_layernorm post_attention_layernorm pre_feedforward_layernorm post_feedforward_layernorm";
 constexpr std::string_view post_norms = "post_attention_layernorm post_feedforward_layernorm";
@@ -115,6 +127,8 @@ constexpr std::array rows = {
     DecoderTraits{
         .model_type = "afmoe",
         .norms = "input_layernorm post_attention_layernorm pre_mlp_layernorm post_mlp_layernorm",
+        .qkv_bias = "attention_bias",
+        .out_bias = "attention_bias",
         .qk = QkNorm::head,
         .moe = &afmoe_moe,
         .window = Window::by_types,
@@ -161,13 +175,16 @@ constexpr std::array rows = {
     DecoderTraits{.model_type = "axk2",
                   .norms = "",
                   .qkv_bias = "attention_bias",
+                  .gated_query = true,
                   .moe = &deepseek_moe,
                   .latent = true,
                   .attention_extra = indexer,
                   .layer_extra = axk2_norms},
     DecoderTraits{.model_type = "bailing_hybrid",
                   .embed = "word_embeddings",
+                  .can_tie = false,
                   .attention = "attention",
+                  .qkv_bias = "attention_bias",
                   .moe = &sarvam_moe,
                   .plan = bailing_plan,
                   .mixer = bailing_mixer},
@@ -182,6 +199,8 @@ constexpr std::array rows = {
                   .mixer = bamba_mixer},
     DecoderTraits{.model_type = "beam",
                   .norms = four_norms,
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
                   .qk = QkNorm::head,
                   .moe = &mimo_moe,
                   .window = Window::by_types,
@@ -190,6 +209,23 @@ constexpr std::array rows = {
                         d.builder.add("gate_bias", {s.heads});
                         d.builder.linear("gate_proj", s.heads * s.head_dim, d.hidden);
                       }},
+    DecoderTraits{.model_type = "biogpt",
+                  .root = "biogpt.",
+                  .embed = "embed_tokens",
+                  .final_norm = "layer_norm",
+                  .head = "output_projection",
+                  .norms = "self_attn_layer_norm final_layer_norm",
+                  .norm = NormStyle::layer,
+                  .position = PositionKind::learned,
+                  .positions = "embed_positions",
+                  .position_offset = 2,
+                  .projections = "q_proj k_proj v_proj out_proj",
+                  .qkv_bias = "yes",
+                  .out_bias = "yes",
+                  .multi_head_only = true,
+                  .mlp = "",
+                  .mlp_names = "fc1 fc2",
+                  .mlp_bias = "yes"},
     DecoderTraits{
         .model_type = "bitnet",
         .qkv_bias = "attention_bias",
@@ -259,9 +295,48 @@ constexpr std::array rows = {
                   .moe = &narrow_moe,
                   .window = Window::by_types,
                   .window_period = 4},
-    DecoderTraits{.model_type = "cwm", .window = Window::by_types},
+    DecoderTraits{
+        .model_type = "cpmant",
+        .root = "cpmant.",
+        .embed = "input_embedding",
+        .layers = "encoder.layers",
+        .final_norm = "encoder.output_layernorm",
+        .embed_rows =
+            [](const Config &c) { return c.size("prompt_types") * c.size("prompt_length"); },
+        .can_tie = false,
+        .norms = "self_att.layernorm_before_attention ffn.layernorm_before_ffn",
+        .position = PositionKind::relative,
+        .attention = "self_att.self_attention",
+        .projections = "project_q project_k project_v attention_out",
+        .multi_head_only = true,
+        .mlp = "ffn.ffn",
+        .mlp_names = "w_in.w_0 w_in.w_1 w_out",
+        .model_extra = cpmant_model},
+    DecoderTraits{.model_type = "ctrl",
+                  .root = "transformer.",
+                  .embed = "w",
+                  .layers = "h",
+                  .final_norm = "layernorm",
+                  .head_bias = true,
+                  .norms = "layernorm1 layernorm2",
+                  .norm = NormStyle::layer,
+                  .position = PositionKind::sinusoidal,
+                  .attention = "multi_head_attention",
+                  .projections = "Wq Wk Wv dense",
+                  .qkv_bias = "yes",
+                  .out_bias = "yes",
+                  .multi_head_only = true,
+                  .mlp = "ffn",
+                  .mlp_names = "0 2",
+                  .mlp_bias = "yes"},
+    DecoderTraits{.model_type = "cwm",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
+                  .mlp_bias = "mlp_bias",
+                  .window = Window::by_types},
     DecoderTraits{.model_type = "deepseek_v2",
                   .qkv_bias = "attention_bias",
+                  .mlp_bias = "mlp_bias",
                   .moe = &deepseek_v2_moe,
                   .latent = true},
     DecoderTraits{.model_type = "deepseek_v3",
@@ -273,6 +348,15 @@ constexpr std::array rows = {
                   .moe = &deepseek_moe,
                   .latent = true,
                   .attention_extra = indexer},
+    DecoderTraits{.model_type = "deepseek_v4",
+                  .head = "head",
+                  .norms = "attn_norm ffn_norm",
+                  .moe = &deepseek_moe,
+                  .plan = deepseek_v4_plan,
+                  .mixer = deepseek_v4_attention,
+                  .layer_extra = deepseek_v4_layer,
+                  .feed_forward = deepseek_v4_experts,
+                  .model_extra = deepseek_v4_model},
     DecoderTraits{.model_type = "diffllama",
                   .qkv_bias = "attention_bias",
                   .out_bias = "attention_bias",
@@ -283,12 +367,60 @@ constexpr std::array rows = {
                           d.builder.add(name, {s.head_dim});
                         }
                       }},
+    DecoderTraits{.model_type = "doge",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
+                  .qk = QkNorm::head,
+                  .mlp_bias = "mlp_bias",
+                  .plan = doge_plan,
+                  .attention_extra =
+                      [](Decoder &d, const LayerSpec &s) {
+                        d.builder.add("A", {s.kv_heads});
+                        d.builder.linear("dt_proj", s.kv_heads, s.kv_heads * s.head_dim,
+                                         d.config.flag("attention_bias"));
+                      },
+                  .layer_extra = doge_layer},
+    DecoderTraits{.model_type = "dory",
+                  .root = "backbone.",
+                  .embed = "embeddings",
+                  .final_norm = "",
+                  .can_tie = true,
+                  .norms = "",
+                  .norm = NormStyle::none,
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
+                  .mlp_bias = "mlp_bias",
+                  .window = Window::by_types,
+                  .parts_per_layer = 2,
+                  .attention_extra =
+                      [](Decoder &d, const LayerSpec &s) {
+                        const std::int64_t q = s.heads * s.head_dim;
+                        d.builder.linear("g_proj", q, d.hidden, d.config.flag("attention_bias"));
+                        d.builder.add("s_gate", {q});
+                        d.builder.add("sqk", {q});
+                      },
+                  .layer_extra =
+                      [](Decoder &d, const LayerSpec &s) {
+                        d.builder.add("lambda_1", {d.hidden});
+                        d.builder.add("lambda_2", {d.hidden});
+                        d.builder.add("mlp.suv_gate", {s.width});
+                        d.builder.add("mlp.suv_up", {s.width});
+                      },
+                  .model_extra =
+                      [](Decoder &d) {
+                        d.builder.add("lm_head.logit_scale", {d.architecture.vocabulary});
+                      }},
     DecoderTraits{.model_type = "dots1",
                   .qkv_bias = "attention_bias",
                   .out_bias = "attention_bias",
                   .qk = QkNorm::head,
                   .moe = &deepseek_moe,
                   .window = Window::by_types},
+    DecoderTraits{.model_type = "dots3_note_text",
+                  .mlp_bias = "mlp_bias",
+                  .moe = &deepseek_moe,
+                  .plan = dots3_plan,
+                  .mixer = dots3_mixer},
     DecoderTraits{.model_type = "emu3", .qkv_bias = "attention_bias", .mlp_bias = "mlp_bias"},
     DecoderTraits{.model_type = "ernie4_5",
                   .qkv_bias = "use_bias",
@@ -304,6 +436,12 @@ constexpr std::array rows = {
                         if (s.experts > 0) {
                           d.builder.add("mlp.moe_statics.e_score_correction_bias", {1, s.experts});
                         }
+                      },
+                  .model_extra =
+                      [](Decoder &d) {
+                        if (d.config.flag("use_bias")) {
+                          d.builder.add("lm_head.bias", {d.architecture.vocabulary});
+                        }
                       }},
     DecoderTraits{.model_type = "exaone",
                   .root = "transformer.",
@@ -313,7 +451,10 @@ constexpr std::array rows = {
                   .norms = gpt_norms,
                   .attention = "attn.attention",
                   .projections = "q_proj k_proj v_proj out_proj",
-                  .mlp_names = "c_fc_0 c_fc_1 c_proj"},
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
+                  .mlp_names = "c_fc_0 c_fc_1 c_proj",
+                  .mlp_bias = "mlp_bias"},
     DecoderTraits{.model_type = "exaone4",
                   .norms = post_norms,
                   .qk = QkNorm::head,
@@ -324,6 +465,22 @@ constexpr std::array rows = {
                   .moe = &exaone_moe,
                   .window = Window::by_types,
                   .window_period = 4},
+    DecoderTraits{.model_type = "falcon",
+                  .root = "transformer.",
+                  .embed = "word_embeddings",
+                  .layers = "h",
+                  .final_norm = "ln_f",
+                  .norms = "",
+                  .norm = NormStyle::layer,
+                  .attention = "self_attention",
+                  .projections = "query_key_value dense",
+                  .qkv_bias = "bias",
+                  .out_bias = "bias",
+                  .mlp_names = "dense_h_to_4h dense_4h_to_h",
+                  .mlp_bias = "bias",
+                  .mlp_multiple = 4,
+                  .plan = falcon_plan,
+                  .layer_extra = falcon_norms},
     DecoderTraits{.model_type = "falcon_h1",
                   .final_norm = "final_layernorm",
                   .norms = "input_layernorm pre_ff_layernorm",
@@ -348,6 +505,8 @@ constexpr std::array rows = {
                   .qk = QkNorm::flat,
                   .moe = &narrow_moe},
     DecoderTraits{.model_type = "flint",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
                   .qk = QkNorm::head,
                   .moe = &flint_moe,
                   .window = Window::by_types,
@@ -371,6 +530,29 @@ constexpr std::array rows = {
                   .qk = QkNorm::head,
                   .window = Window::by_types,
                   .window_period = 6},
+    DecoderTraits{.model_type = "gemma3n_text",
+                  .norms = four_norms,
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
+                  .qk = QkNorm::head,
+                  .per_layer_width = true,
+                  .window = Window::by_types,
+                  .window_period = 5,
+                  .plan = gemma3n_plan,
+                  .layer_extra = gemma3n_layer,
+                  .model_extra = gemma3n_model},
+    DecoderTraits{.model_type = "gemma4_text",
+                  .norms = four_norms,
+                  .plan = gemma4_plan,
+                  .mixer = gemma4_mixer,
+                  .layer_extra = gemma4_layer,
+                  .model_extra = gemma4_model},
+    DecoderTraits{.model_type = "gemma4_unified_text",
+                  .norms = four_norms,
+                  .plan = gemma4_plan,
+                  .mixer = gemma4_mixer,
+                  .layer_extra = gemma4_layer,
+                  .model_extra = gemma4_model},
     DecoderTraits{.model_type = "glm",
                   .qkv_bias = "attention_bias",
                   .mlp_names = "gate_up_proj down_proj",
@@ -396,6 +578,7 @@ constexpr std::array rows = {
                   .qkv_bias = "attention_bias",
                   .moe = &deepseek_moe,
                   .latent = true,
+                  .plan = shared_indexer_plan,
                   .attention_extra = indexer},
     DecoderTraits{.model_type = "gpt-sw3",
                   .root = "transformer.",
@@ -558,6 +741,21 @@ constexpr std::array rows = {
                   .moe = &granite_moe,
                   .layer_extra = granite_shared_mlp},
     DecoderTraits{.model_type = "helium", .qkv_bias = "attention_bias", .mlp_bias = "mlp_bias"},
+    DecoderTraits{.model_type = "hrm_text",
+                  .layers = "H_module.layers",
+                  .final_norm = "",
+                  .norms = "",
+                  .norm = NormStyle::none,
+                  .attention = "attn",
+                  .projections = "gqkv_proj o_proj",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
+                  .gated_query = true,
+                  .mlp_names = "gate_up_proj down_proj",
+                  .fused_gate = true,
+                  .mlp_bias = "mlp_bias",
+                  .layer_count_key = "num_layers_per_stack",
+                  .model_extra = hrm_model},
     DecoderTraits{.model_type = "hunyuan_v1_dense",
                   .qkv_bias = "attention_bias",
                   .out_bias = "attention_bias",
@@ -577,15 +775,24 @@ constexpr std::array rows = {
                   .qk = QkNorm::head,
                   .mlp_bias = "mlp_bias",
                   .moe = &hy3_moe},
+    DecoderTraits{.model_type = "hy_v4",
+                  .qkv_bias = "attention_bias",
+                  .mlp_names = "linear_gate up_proj down_proj",
+                  .moe = &hy4_moe,
+                  .latent = true,
+                  .plan = shared_indexer_plan,
+                  .attention_extra = hy_v4_attention,
+                  .layer_extra = hy_v4_layer,
+                  .model_extra = hy_v4_model},
     DecoderTraits{.model_type = "hyperclovax",
                   .norms = "input_layernorm post_attention_layernorm post_norm1 post_norm2",
                   .qkv_bias = "attention_bias",
                   .out_bias = "attention_bias",
                   .mlp_bias = "mlp_bias"},
     DecoderTraits{.model_type = "internlm3",
-                  .qkv_bias = "qkv_bias",
-                  .out_bias = "bias",
-                  .mlp_bias = "bias"},
+                  .qkv_bias = "qkv_bias|attention_bias",
+                  .out_bias = "bias|attention_bias",
+                  .mlp_bias = "bias|mlp_bias"},
     DecoderTraits{.model_type = "iquestcoder",
                   .qkv_bias = "attention_bias",
                   .out_bias = "attention_bias",
@@ -604,7 +811,16 @@ constexpr std::array rows = {
                   .moe = &jamba_moe,
                   .plan = jamba_plan,
                   .mixer = [](Decoder &d, const LayerSpec &) { mamba1_block(d, "mamba", true); }},
+    DecoderTraits{.model_type = "jetmoe",
+                  .attention = "self_attention",
+                  .qkv_bias = "attention_bias",
+                  .plan = [](Decoder &, std::int64_t,
+                             LayerSpec &s) { s.mixer = MixerKind::recurrent; },
+                  .mixer = jetmoe_attention,
+                  .feed_forward = jetmoe_experts},
     DecoderTraits{.model_type = "kimi_linear",
+                  .can_tie = false,
+                  .qkv_bias = "attention_bias",
                   .mlp = "block_sparse_moe",
                   .moe = &kimi_moe,
                   .latent = true,
@@ -614,15 +830,39 @@ constexpr std::array rows = {
                   .norms = "input_layernorm post_attention_layernorm post_ffn_norm post_attn_norm",
                   .qk = QkNorm::head,
                   .moe = &kolibri_moe,
-                  .window = Window::by_types},
+                  .window = Window::by_types,
+                  .layer_extra =
+                      [](Decoder &d, const LayerSpec &s) {
+                        if (s.experts > 0) {
+                          d.builder.add("moe.router.expert_bias", {s.experts}, TensorKind::buffer);
+                        }
+                      }},
     DecoderTraits{.model_type = "laguna",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
                   .qk = QkNorm::head,
                   .moe = &laguna_moe,
                   .window = Window::by_types,
+                  .plan =
+                      [](Decoder &d, std::int64_t i, LayerSpec &s) {
+                        const std::vector<std::int64_t> heads =
+                            d.config.numbers("num_attention_heads_per_layer");
+                        if (static_cast<std::size_t>(i) < heads.size()) {
+                          s.heads = heads[static_cast<std::size_t>(i)];
+                        }
+                      },
                   .attention_extra =
                       [](Decoder &d, const LayerSpec &s) {
                         d.builder.linear("g_proj", s.heads, d.hidden);
                       }},
+    DecoderTraits{.model_type = "lara_mini",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
+                  .qk = QkNorm::head,
+                  .moe = &lara_moe,
+                  .window = Window::by_types,
+                  .plan = gated_delta_plan,
+                  .mixer = lara_delta},
     DecoderTraits{.model_type = "lfm2",
                   .final_norm = "embedding_norm",
                   .norms = "operator_norm ffn_norm",
@@ -647,6 +887,8 @@ constexpr std::array rows = {
     DecoderTraits{.model_type = "lfm3",
                   .final_norm = "embedding_norm",
                   .norms = "operator_norm ffn_norm post_operator_norm post_ffn_norm",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
                   .qk = QkNorm::head,
                   .mlp = "feed_forward",
                   .mlp_names = "w1 w3 w2",
@@ -669,6 +911,7 @@ constexpr std::array rows = {
     DecoderTraits{.model_type = "longcat_flash",
                   .norms = "",
                   .qkv_bias = "attention_bias",
+                  .layer_count_key = "num_layers",
                   .plan =
                       [](Decoder &, std::int64_t, LayerSpec &s) {
                         s.mixer = MixerKind::recurrent;
@@ -712,7 +955,10 @@ constexpr std::array rows = {
                   .moe = &mimo_moe,
                   .plan = mimo_v2_plan,
                   .attention_extra = mimo_v2_sink},
-    DecoderTraits{.model_type = "minicpm3", .qkv_bias = "attention_bias", .latent = true},
+    DecoderTraits{.model_type = "minicpm3",
+                  .qkv_bias = "attention_bias",
+                  .mlp_bias = "mlp_bias",
+                  .latent = true},
     DecoderTraits{.model_type = "minimax",
                   .moe = &mixtral_moe,
                   .window = Window::never,
@@ -724,6 +970,72 @@ constexpr std::array rows = {
     DecoderTraits{.model_type = "ministral3", .window = Window::always},
     DecoderTraits{.model_type = "mistral", .window = Window::always},
     DecoderTraits{.model_type = "mixtral", .moe = &mixtral_moe, .window = Window::always},
+    DecoderTraits{.model_type = "modernbert-decoder",
+                  .embed = "embeddings.tok_embeddings",
+                  .final_norm = "final_norm",
+                  .head = "decoder",
+                  .norms = "mlp_norm",
+                  .norm = NormStyle::layer_weight_only,
+                  .attention = "attn",
+                  .projections = "q_proj k_proj v_proj Wo",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "attention_bias",
+                  .multi_head_only = true,
+                  .mlp_names = "Wi Wo",
+                  .fused_gate = true,
+                  .mlp_bias = "mlp_bias",
+                  .window = Window::by_types,
+                  .plan = [](Decoder &, std::int64_t i,
+                             LayerSpec &s) { s.variant = i == 0 ? 0 : 1; },
+                  .layer_extra =
+                      [](Decoder &d, const LayerSpec &s) {
+                        const bool bias = d.config.flag("norm_bias");
+                        if (s.variant == 1) {
+                          d.builder.norm("attn_norm", d.hidden, bias);
+                        }
+                        if (bias) {
+                          d.builder.add("mlp_norm.bias", {d.hidden});
+                        }
+                      },
+                  .model_extra =
+                      [](Decoder &d) {
+                        const Config &c = d.config;
+                        const bool bias = c.flag("norm_bias");
+                        d.builder.norm("model.embeddings.norm", d.hidden, bias);
+                        if (bias) {
+                          d.builder.add("model.final_norm.bias", {d.hidden});
+                        }
+                        d.builder.linear("lm_head.dense", d.hidden, d.hidden,
+                                         c.flag("classifier_bias"));
+                        d.builder.norm("lm_head.norm", d.hidden, bias);
+                        if (c.flag("decoder_bias", true)) {
+                          d.builder.add("decoder.bias", {d.architecture.vocabulary});
+                        }
+                      }},
+    DecoderTraits{.model_type = "moshi",
+                  .embed_extra_rows = 1,
+                  .projections = "q_proj.linear k_proj.linear v_proj.linear o_proj.linear",
+                  .mlp_names = "fc1 fc2",
+                  .fused_gate = true,
+                  .window = Window::always,
+                  .plan = [](Decoder &, std::int64_t, LayerSpec &s) { s.width /= 2; }},
+    DecoderTraits{.model_type = "mpt",
+                  .root = "transformer.",
+                  .embed = "wte",
+                  .layers = "blocks",
+                  .final_norm = "norm_f",
+                  .norms = "norm_1 norm_2",
+                  .norm = NormStyle::layer_weight_only,
+                  .position = PositionKind::alibi,
+                  .attention = "attn",
+                  .projections = "Wqkv out_proj",
+                  .multi_head_only = true,
+                  .mlp = "ffn",
+                  .mlp_names = "up_proj down_proj",
+                  .plan =
+                      [](Decoder &d, std::int64_t, LayerSpec &s) {
+                        s.width = d.config.size_or("expansion_ratio", 4) * d.hidden;
+                      }},
     DecoderTraits{.model_type = "nanochat",
                   .final_norm = "",
                   .norms = "",
@@ -751,6 +1063,7 @@ constexpr std::array rows = {
                   .mlp = "mixer",
                   .mlp_names = "up_proj down_proj",
                   .mlp_bias = "mlp_bias",
+                  .pattern_key = "hybrid_override_pattern",
                   .plan = nemotron_h_plan,
                   .mixer = nemotron_h_mamba,
                   .feed_forward = nemotron_h_feed_forward},
@@ -803,6 +1116,36 @@ constexpr std::array rows = {
                   .mlp_names = "c_fc c_proj",
                   .mlp_bias = "yes",
                   .mlp_multiple = 4},
+    DecoderTraits{.model_type = "opt",
+                  .root = "model.decoder.",
+                  .final_norm = "",
+                  .embed_width_key = "word_embed_proj_dim",
+                  .norms = "self_attn_layer_norm final_layer_norm",
+                  .norm = NormStyle::layer,
+                  .position = PositionKind::learned,
+                  .positions = "embed_positions",
+                  .position_offset = 2,
+                  .projections = "q_proj k_proj v_proj out_proj",
+                  .qkv_bias = "enable_bias",
+                  .out_bias = "enable_bias",
+                  .multi_head_only = true,
+                  .mlp = "",
+                  .mlp_names = "fc1 fc2",
+                  .mlp_bias = "enable_bias",
+                  .model_extra =
+                      [](Decoder &d) {
+                        const Config &c = d.config;
+                        const auto root = d.builder.in("model.decoder");
+                        const std::int64_t width = c.size_or("word_embed_proj_dim", d.hidden);
+                        if (c.flag("do_layer_norm_before", true) &&
+                            !c.flag("_remove_final_layer_norm")) {
+                          d.builder.norm("final_layer_norm", d.hidden, true);
+                        }
+                        if (width != d.hidden) {
+                          d.builder.linear("project_in", d.hidden, width);
+                          d.builder.linear("project_out", width, d.hidden);
+                        }
+                      }},
     DecoderTraits{.model_type = "persimmon",
                   .final_norm = "final_layernorm",
                   .norm = NormStyle::layer,
@@ -886,6 +1229,40 @@ constexpr std::array rows = {
                   .moe = &qwen2_moe,
                   .plan = gated_delta_plan,
                   .mixer = [](Decoder &d, const LayerSpec &) { gated_delta_block(d, true); }},
+    DecoderTraits{.model_type = "recurrent_gemma",
+                  .final_norm = "final_norm",
+                  .norms = "temporal_pre_norm channel_pre_norm",
+                  .attention = "temporal_block",
+                  .qkv_bias = "attention_bias",
+                  .out_bias = "yes",
+                  .mlp = "mlp_block",
+                  .mlp_bias = "yes",
+                  .plan = recurrent_gemma_plan,
+                  .mixer = recurrent_gemma_mixer},
+    DecoderTraits{.model_type = "rwkv",
+                  .root = "rwkv.",
+                  .embed = "embeddings",
+                  .layers = "blocks",
+                  .final_norm = "ln_out",
+                  .head = "head",
+                  .norms = "ln1 ln2",
+                  .norm = NormStyle::layer,
+                  .position = PositionKind::none,
+                  .attention = "",
+                  .mlp_multiple = 4,
+                  .plan =
+                      [](Decoder &, std::int64_t i, LayerSpec &s) {
+                        s.mixer = MixerKind::recurrent;
+                        s.feed_forward = FeedForwardKind::none;
+                        s.variant = i == 0 ? 1 : 0;
+                      },
+                  .mixer = rwkv_layer,
+                  .layer_extra =
+                      [](Decoder &d, const LayerSpec &s) {
+                        if (s.variant == 1) {
+                          d.builder.norm("pre_ln", d.hidden, true);
+                        }
+                      }},
     DecoderTraits{.model_type = "sarvam_mla",
                   .qkv_bias = "attention_bias",
                   .moe = &deepseek_moe,
@@ -914,9 +1291,16 @@ constexpr std::array rows = {
                   .qk_key = "use_qk_norm",
                   .moe = &deepseek_moe},
     DecoderTraits{.model_type = "stablelm",
+                  .norms = "input_layernorm",
                   .norm = NormStyle::layer,
                   .qkv_bias = "use_qkv_bias",
-                  .attention_extra = stablelm_qk_norms},
+                  .attention_extra = stablelm_qk_norms,
+                  .layer_extra =
+                      [](Decoder &d, const LayerSpec &) {
+                        if (!d.config.flag("use_parallel_residual")) {
+                          d.builder.norm("post_attention_layernorm", d.hidden, true);
+                        }
+                      }},
     DecoderTraits{.model_type = "starcoder2",
                   .norm = NormStyle::layer,
                   .qkv_bias = "use_bias",
@@ -930,10 +1314,76 @@ constexpr std::array rows = {
                   .out_bias = "attention_bias",
                   .window = Window::by_types,
                   .window_period = 2},
+    DecoderTraits{.model_type = "xglm",
+                  .final_norm = "layer_norm",
+                  .norms = "self_attn_layer_norm final_layer_norm",
+                  .norm = NormStyle::layer,
+                  .position = PositionKind::sinusoidal,
+                  .projections = "q_proj k_proj v_proj out_proj",
+                  .qkv_bias = "yes",
+                  .out_bias = "yes",
+                  .multi_head_only = true,
+                  .mlp = "",
+                  .mlp_names = "fc1 fc2",
+                  .mlp_bias = "yes"},
+    DecoderTraits{.model_type = "xlnet",
+                  .root = "transformer.",
+                  .embed = "word_embedding",
+                  .layers = "layer",
+                  .final_norm = "",
+                  .head = "lm_loss",
+                  .head_bias = true,
+                  .norms = "rel_attn.layer_norm ff.layer_norm",
+                  .norm = NormStyle::layer,
+                  .position = PositionKind::relative,
+                  .multi_head_only = true,
+                  .mlp = "ff",
+                  .mlp_names = "layer_1 layer_2",
+                  .mlp_bias = "yes",
+                  .plan = [](Decoder &, std::int64_t,
+                             LayerSpec &s) { s.mixer = MixerKind::recurrent; },
+                  .mixer = xlnet_layer,
+                  .model_extra =
+                      [](Decoder &d) { d.builder.add("transformer.mask_emb", {1, 1, d.hidden}); }},
+    DecoderTraits{.model_type = "xlstm",
+                  .root = "backbone.",
+                  .embed = "embeddings",
+                  .layers = "blocks",
+                  .final_norm = "out_norm",
+                  .norms = "norm_mlstm norm_ffn",
+                  .position = PositionKind::none,
+                  .attention = "",
+                  .layer_count_key = "num_blocks",
+                  .plan =
+                      [](Decoder &, std::int64_t, LayerSpec &s) {
+                        s.mixer = MixerKind::recurrent;
+                        s.feed_forward = FeedForwardKind::none;
+                      },
+                  .mixer = xlstm_layer},
     DecoderTraits{.model_type = "youtu",
                   .qkv_bias = "attention_bias",
                   .mlp_bias = "mlp_bias",
                   .latent = true},
+    DecoderTraits{.model_type = "zamba",
+                  .final_norm = "final_layernorm",
+                  .norms = "",
+                  .position = PositionKind::none,
+                  .attention = "",
+                  .plan = zamba_plan,
+                  .mixer = zamba_layer},
+    DecoderTraits{.model_type = "zamba2",
+                  .final_norm = "final_layernorm",
+                  .norms = "",
+                  .attention = "",
+                  .plan = zamba_plan,
+                  .mixer = zamba2_layer},
+    DecoderTraits{.model_type = "zaya",
+                  .moe = nullptr,
+                  .plan = zaya_plan,
+                  .mixer = zaya_attention,
+                  .layer_extra = zaya_layer,
+                  .feed_forward = zaya_experts,
+                  .model_extra = zaya_model},
 };
 
 static_assert(std::ranges::is_sorted(rows, {}, &DecoderTraits::model_type));

@@ -53,8 +53,9 @@ const DefaultsRow defaults_first[] = {
      "mamba_d_conv=4 mamba_expand=2 mamba_conv_bias=true mamba_proj_bias=false "
      "attention_bias=false mlp_bias=false "},
     {"bart",
-     " vocab_size=50265 max_position_embeddings=1024 decoder_layers=12 decoder_ffn_dim=4096 "
-     "decoder_attention_heads=16 d_model=1024 tie_word_embeddings=true "},
+     " vocab_size=50265 max_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 is_decoder=false tie_word_embeddings=true "},
     {"beam",
      " vocab_size=151936 hidden_size=5120 intermediate_size=20480 num_hidden_layers=52 "
      "num_attention_heads=48 num_key_value_heads=8 max_position_embeddings=8192 "
@@ -62,17 +63,20 @@ const DefaultsRow defaults_first[] = {
      "moe_intermediate_size=2560 num_experts_per_tok=8 num_experts=256 head_dim=128 "},
     {"bert",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"bert-generation",
      " vocab_size=50358 hidden_size=1024 num_hidden_layers=24 num_attention_heads=16 "
-     "intermediate_size=4096 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=4096 max_position_embeddings=512 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"big_bird",
      " vocab_size=50358 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=4096 use_bias=true block_size=64 "
-     "tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=4096 type_vocab_size=2 use_bias=true "
+     "block_size=64 is_decoder=false add_cross_attention=false tie_word_embeddings=true "},
     {"bigbird_pegasus",
-     " vocab_size=96103 max_position_embeddings=4096 decoder_layers=16 decoder_ffn_dim=4096 "
-     "decoder_attention_heads=16 d_model=1024 block_size=64 use_bias=false "
+     " vocab_size=96103 max_position_embeddings=4096 encoder_layers=16 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=16 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 block_size=64 use_bias=false is_decoder=false "
      "tie_word_embeddings=true "},
     {"biogpt",
      " vocab_size=42384 hidden_size=1024 num_hidden_layers=24 num_attention_heads=16 "
@@ -82,16 +86,19 @@ const DefaultsRow defaults_first[] = {
      "num_attention_heads=20 num_key_value_heads=5 max_position_embeddings=2048 "
      "tie_word_embeddings=false attention_bias=false "},
     {"blenderbot",
-     " vocab_size=8008 max_position_embeddings=128 decoder_layers=24 decoder_ffn_dim=10240 "
-     "decoder_attention_heads=32 d_model=2560 tie_word_embeddings=true "},
+     " vocab_size=8008 max_position_embeddings=128 encoder_layers=2 encoder_ffn_dim=10240 "
+     "encoder_attention_heads=32 decoder_layers=24 decoder_ffn_dim=10240 "
+     "decoder_attention_heads=32 d_model=2560 is_decoder=false tie_word_embeddings=true "},
     {"blenderbot-small",
-     " vocab_size=50265 max_position_embeddings=512 decoder_layers=8 decoder_ffn_dim=2048 "
-     "decoder_attention_heads=16 d_model=512 tie_word_embeddings=true "},
+     " vocab_size=50265 max_position_embeddings=512 encoder_layers=8 encoder_ffn_dim=2048 "
+     "encoder_attention_heads=16 decoder_layers=8 decoder_ffn_dim=2048 decoder_attention_heads=16 "
+     "d_model=512 is_decoder=false tie_word_embeddings=true "},
     {"bloom", " vocab_size=250880 hidden_size=64 n_layer=2 n_head=8 tie_word_embeddings=true "},
     {"blt", " vocab_size=260 max_position_embeddings=4096 tie_word_embeddings=false "},
     {"camembert",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"codegen",
      " vocab_size=50400 n_positions=2048 n_ctx=2048 n_embd=4096 n_layer=28 n_head=16 "
      "tie_word_embeddings=false "},
@@ -109,8 +116,9 @@ const DefaultsRow defaults_first[] = {
      "attention_bias=false sliding_window=4096 num_experts_per_tok=2 num_experts=8 "
      "num_shared_experts=0 sliding_window_pattern=4 "},
     {"cpmant",
-     " vocab_size=30720 hidden_size=4096 num_attention_heads=32 num_hidden_layers=48 "
-     "tie_word_embeddings=true "},
+     " vocab_size=30720 hidden_size=4096 num_attention_heads=32 dim_head=128 dim_ff=10240 "
+     "num_hidden_layers=48 position_bias_num_buckets=512 prompt_types=32 prompt_length=32 "
+     "segment_types=32 tie_word_embeddings=true "},
     {"ctrl",
      " vocab_size=246534 n_positions=256 n_embd=1280 dff=8192 n_layer=48 n_head=16 "
      "tie_word_embeddings=true "},
@@ -120,7 +128,8 @@ const DefaultsRow defaults_first[] = {
      "tie_word_embeddings=false mlp_bias=false head_dim=128 sliding_window=8192 "},
     {"data2vec-text",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"dbrx",
      " d_model=2048 n_heads=16 n_layers=24 max_seq_len=2048 vocab_size=32000 "
      "tie_word_embeddings=false "},
@@ -147,8 +156,9 @@ const DefaultsRow defaults_first[] = {
      " vocab_size=129280 hidden_size=4096 moe_intermediate_size=2048 num_hidden_layers=43 "
      "num_attention_heads=64 num_key_value_heads=1 head_dim=512 q_lora_rank=1024 "
      "num_experts_per_tok=6 n_routed_experts=256 n_shared_experts=1 "
-     "max_position_embeddings=1048576 sliding_window=128 index_n_heads=64 index_head_dim=128 "
-     "num_nextn_predict_layers=1 tie_word_embeddings=false attention_bias=false mlp_bias=false "},
+     "max_position_embeddings=1048576 hc_mult=4 sliding_window=128 o_groups=8 o_lora_rank=1024 "
+     "index_n_heads=64 index_head_dim=128 num_nextn_predict_layers=1 tie_word_embeddings=false "
+     "attention_bias=false mlp_bias=false "},
     {"diffllama",
      " vocab_size=32000 hidden_size=2048 intermediate_size=8192 num_hidden_layers=16 "
      "num_attention_heads=32 max_position_embeddings=2048 tie_word_embeddings=false "
@@ -156,7 +166,7 @@ const DefaultsRow defaults_first[] = {
     {"doge",
      " vocab_size=32768 hidden_size=1024 intermediate_size=2048 num_hidden_layers=32 "
      "tie_word_embeddings=false max_position_embeddings=2048 num_attention_heads=8 "
-     "attention_bias=false mlp_bias=false num_experts=16384 num_experts_per_tok=64 "},
+     "attention_bias=false mlp_bias=false is_moe=false num_experts=16384 num_experts_per_tok=64 "},
     {"dory",
      " vocab_size=131072 hidden_size=2560 intermediate_size=7168 num_hidden_layers=36 "
      "num_attention_heads=16 num_key_value_heads=4 head_dim=256 max_position_embeddings=8192 "
@@ -175,13 +185,14 @@ const DefaultsRow defaults_first[] = {
      "mlp_bias=false head_dim=256 "},
     {"electra",
      " vocab_size=30522 embedding_size=128 hidden_size=256 num_hidden_layers=12 "
-     "num_attention_heads=4 intermediate_size=1024 max_position_embeddings=512 "
-     "tie_word_embeddings=true "},
+     "num_attention_heads=4 intermediate_size=1024 max_position_embeddings=512 type_vocab_size=2 "
+     "is_decoder=false add_cross_attention=false tie_word_embeddings=true "},
     {"emu3", " tie_word_embeddings=false "},
     {"encoder-decoder", "  "},
     {"ernie",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"ernie4_5",
      " vocab_size=103424 hidden_size=1024 intermediate_size=3072 num_hidden_layers=18 "
      "num_attention_heads=16 num_key_value_heads=2 max_position_embeddings=131072 "
@@ -207,7 +218,8 @@ const DefaultsRow defaults_first[] = {
      "num_shared_experts=1 "},
     {"falcon",
      " vocab_size=65024 hidden_size=4544 num_hidden_layers=32 num_attention_heads=71 "
-     "multi_query=true bias=false max_position_embeddings=2048 tie_word_embeddings=true "},
+     "new_decoder_architecture=false multi_query=true parallel_attn=true bias=false "
+     "max_position_embeddings=2048 tie_word_embeddings=true "},
     {"falcon_h1",
      " vocab_size=128000 tie_word_embeddings=false hidden_size=4096 intermediate_size=14336 "
      "num_hidden_layers=32 num_attention_heads=32 num_key_value_heads=8 "
@@ -228,8 +240,9 @@ const DefaultsRow defaults_first[] = {
      "moe_intermediate_size=512 shared_expert_intermediate_size=1024 num_experts_per_tok=6 "
      "num_experts=256 head_dim=128 attention_bias=false "},
     {"fsmt",
-     " d_model=1024 max_position_embeddings=1024 decoder_ffn_dim=4096 decoder_layers=12 "
-     "decoder_attention_heads=16 tie_word_embeddings=false "},
+     " src_vocab_size=42024 tgt_vocab_size=42024 d_model=1024 max_position_embeddings=1024 "
+     "encoder_ffn_dim=4096 encoder_layers=12 encoder_attention_heads=16 decoder_ffn_dim=4096 "
+     "decoder_layers=12 decoder_attention_heads=16 tie_word_embeddings=false "},
     {"fuyu", " tie_word_embeddings=false "},
     {"gemma",
      " vocab_size=256000 hidden_size=3072 intermediate_size=24576 num_hidden_layers=28 "
@@ -247,16 +260,21 @@ const DefaultsRow defaults_first[] = {
     {"gemma3n_text",
      " vocab_size=262400 hidden_size=2048 intermediate_size=16384 num_hidden_layers=35 "
      "num_attention_heads=8 num_key_value_heads=2 head_dim=256 max_position_embeddings=32768 "
-     "tie_word_embeddings=true attention_bias=false sliding_window=512 "},
+     "tie_word_embeddings=true attention_bias=false sliding_window=512 "
+     "vocab_size_per_layer_input=262144 hidden_size_per_layer_input=256 altup_num_inputs=4 "
+     "num_kv_shared_layers=15 laurel_rank=64 "},
     {"gemma4_text",
      " vocab_size=262144 hidden_size=2304 intermediate_size=9216 num_hidden_layers=30 "
      "num_attention_heads=8 num_key_value_heads=4 head_dim=256 max_position_embeddings=131072 "
-     "tie_word_embeddings=true attention_bias=false sliding_window=512 "},
+     "tie_word_embeddings=true attention_bias=false sliding_window=512 "
+     "vocab_size_per_layer_input=262144 hidden_size_per_layer_input=256 attention_k_eq_v=false "
+     "num_kv_shared_layers=0 enable_moe_block=false use_double_wide_mlp=false "},
     {"gemma4_unified_assistant", " tie_word_embeddings=true "},
     {"gemma4_unified_text",
      " vocab_size=262144 hidden_size=2304 intermediate_size=9216 num_hidden_layers=30 "
      "num_attention_heads=8 num_key_value_heads=4 head_dim=256 max_position_embeddings=262144 "
-     "tie_word_embeddings=true attention_bias=false sliding_window=1024 "},
+     "tie_word_embeddings=true attention_bias=false sliding_window=1024 attention_k_eq_v=false "
+     "num_kv_shared_layers=0 use_double_wide_mlp=false "},
     {"git",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=6 num_attention_heads=12 "
      "intermediate_size=3072 max_position_embeddings=1024 tie_word_embeddings=false "},
@@ -287,21 +305,26 @@ const DefaultsRow defaults_first[] = {
      "qk_nope_head_dim=192 num_experts_per_tok=8 max_position_embeddings=202752 "
      "tie_word_embeddings=false attention_bias=false index_head_dim=128 index_n_heads=32 "
      "mlp_bias=false head_dim=64 first_k_dense_replace=3 "},
-    {"gpt-sw3", " vocab_size=50257 n_positions=1024 n_embd=768 n_layer=12 n_head=12 tie_word_embeddings=true "},
-    {"gpt2", " vocab_size=50257 n_positions=1024 n_embd=768 n_layer=12 n_head=12 tie_word_embeddings=true "},
+    {"gpt-sw3",
+     " vocab_size=50257 n_positions=1024 n_embd=768 n_layer=12 n_head=12 "
+     "add_cross_attention=false tie_word_embeddings=true "},
+    {"gpt2",
+     " vocab_size=50257 n_positions=1024 n_embd=768 n_layer=12 n_head=12 "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"gpt_bigcode",
      " vocab_size=50257 n_positions=1024 n_embd=768 n_layer=12 n_head=12 multi_query=true "
-     "tie_word_embeddings=true "},
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"gpt_neo",
      " vocab_size=50257 max_position_embeddings=2048 hidden_size=2048 num_layers=24 num_heads=16 "
      "window_size=256 tie_word_embeddings=true "},
     {"gpt_neox",
      " vocab_size=50432 hidden_size=6144 num_hidden_layers=44 num_attention_heads=64 "
      "intermediate_size=24576 max_position_embeddings=2048 tie_word_embeddings=false "
-     "attention_bias=true "},
+     "use_parallel_residual=true attention_bias=true is_decoder=false "},
     {"gpt_neox_japanese",
      " vocab_size=32000 hidden_size=2560 num_hidden_layers=32 num_attention_heads=32 "
-     "intermediate_multiple_size=4 max_position_embeddings=2048 tie_word_embeddings=true "},
+     "intermediate_multiple_size=4 max_position_embeddings=2048 is_decoder=false "
+     "tie_word_embeddings=true "},
     {"gpt_oss",
      " num_hidden_layers=36 num_local_experts=128 vocab_size=201088 hidden_size=2880 "
      "intermediate_size=2880 head_dim=64 num_attention_heads=64 num_key_value_heads=8 "
@@ -364,7 +387,7 @@ const DefaultsRow defaults_first[] = {
      "max_position_embeddings=262144 tie_word_embeddings=false attention_bias=false "
      "n_routed_experts=256 n_shared_experts=1 num_experts_per_tok=8 q_lora_rank=1536 "
      "kv_lora_rank=512 qk_nope_head_dim=192 qk_rope_head_dim=64 v_head_dim=256 index_head_dim=128 "
-     "index_n_heads=16 "},
+     "index_n_heads=16 hc_mult=4 "},
     {"hyperclovax",
      " vocab_size=32000 hidden_size=4096 intermediate_size=11008 num_hidden_layers=32 "
      "num_attention_heads=32 max_position_embeddings=2048 tie_word_embeddings=false "

@@ -40,8 +40,10 @@ const DefaultsRow defaults_second[] = {
      "moe_intermediate_size=512 shared_expert_intermediate_size=512 num_experts_per_tok=4 "
      "num_experts=128 sliding_window=512 "},
     {"led",
-     " vocab_size=50265 decoder_layers=12 decoder_ffn_dim=4096 decoder_attention_heads=16 "
-     "d_model=1024 tie_word_embeddings=true "},
+     " vocab_size=50265 max_encoder_position_embeddings=16384 "
+     "max_decoder_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 tie_word_embeddings=true "},
     {"lfm2",
      " vocab_size=65536 hidden_size=2560 intermediate_size=12288 num_hidden_layers=32 "
      "num_attention_heads=32 num_key_value_heads=8 max_position_embeddings=128000 "
@@ -75,9 +77,11 @@ const DefaultsRow defaults_second[] = {
      "zero_expert_num=256 expert_ffn_hidden_size=2048 "},
     {"longt5",
      " vocab_size=32128 d_model=512 d_kv=64 d_ff=2048 num_layers=6 num_heads=8 "
-     "tie_word_embeddings=true "},
+     "relative_attention_num_buckets=32 feed_forward_proj=relu encoder_attention_type=local "
+     "is_decoder=false tie_word_embeddings=true "},
     {"m2m_100",
-     " vocab_size=128112 max_position_embeddings=1024 decoder_layers=12 decoder_ffn_dim=4096 "
+     " vocab_size=128112 max_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
      "decoder_attention_heads=16 d_model=1024 tie_word_embeddings=true "},
     {"mamba",
      " vocab_size=50280 hidden_size=768 state_size=16 num_hidden_layers=32 expand=2 conv_kernel=4 "
@@ -87,14 +91,17 @@ const DefaultsRow defaults_second[] = {
      "num_hidden_layers=64 expand=2 conv_kernel=4 n_groups=8 use_bias=false use_conv_bias=true "
      "time_step_rank=auto tie_word_embeddings=false "},
     {"marian",
-     " vocab_size=58101 max_position_embeddings=1024 decoder_layers=12 decoder_ffn_dim=4096 "
-     "decoder_attention_heads=16 d_model=1024 tie_word_embeddings=true "},
+     " vocab_size=58101 max_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 is_decoder=false tie_word_embeddings=true "},
     {"mbart",
-     " vocab_size=50265 max_position_embeddings=1024 decoder_layers=12 decoder_ffn_dim=4096 "
-     "decoder_attention_heads=16 d_model=1024 tie_word_embeddings=true "},
+     " vocab_size=50265 max_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 is_decoder=false tie_word_embeddings=true "},
     {"megatron-bert",
      " vocab_size=29056 hidden_size=1024 num_hidden_layers=24 num_attention_heads=16 "
-     "intermediate_size=4096 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=4096 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"mellum",
      " vocab_size=98304 hidden_size=2304 intermediate_size=7168 num_hidden_layers=28 "
      "num_attention_heads=32 num_key_value_heads=4 max_position_embeddings=131072 "
@@ -147,21 +154,24 @@ const DefaultsRow defaults_second[] = {
      "tie_word_embeddings=false num_experts_per_tok=2 num_local_experts=8 "},
     {"modernbert-decoder",
      " vocab_size=50368 hidden_size=768 intermediate_size=1152 num_hidden_layers=22 "
-     "num_attention_heads=12 max_position_embeddings=8192 attention_bias=false mlp_bias=false "
-     "tie_word_embeddings=true "},
+     "num_attention_heads=12 max_position_embeddings=8192 norm_bias=false attention_bias=false "
+     "mlp_bias=false decoder_bias=true classifier_bias=false tie_word_embeddings=true "},
     {"moshi",
      " vocab_size=32000 hidden_size=4096 num_hidden_layers=32 num_attention_heads=32 "
      "max_position_embeddings=3000 sliding_window=3000 ffn_dim=22528 tie_word_embeddings=false "},
     {"mpt",
-     " d_model=2048 n_heads=16 n_layers=24 max_seq_len=2048 vocab_size=50368 "
+     " d_model=2048 n_heads=16 n_layers=24 expansion_ratio=4 max_seq_len=2048 vocab_size=50368 "
      "tie_word_embeddings=true "},
     {"mt5",
      " vocab_size=250112 d_model=512 d_kv=64 d_ff=1024 num_layers=8 num_heads=6 "
-     "tie_word_embeddings=true "},
+     "relative_attention_num_buckets=32 feed_forward_proj=gated-gelu tie_word_embeddings=true "
+     "is_decoder=false "},
     {"musicflamingo", "  "},
     {"mvp",
-     " vocab_size=50267 max_position_embeddings=1024 decoder_layers=12 decoder_ffn_dim=4096 "
-     "decoder_attention_heads=16 d_model=1024 tie_word_embeddings=true "},
+     " vocab_size=50267 max_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 prompt_length=100 is_decoder=false "
+     "tie_word_embeddings=true "},
     {"nanochat",
      " vocab_size=50304 hidden_size=768 intermediate_size=8192 num_hidden_layers=12 "
      "num_attention_heads=6 max_position_embeddings=2048 attention_bias=false "
@@ -179,9 +189,10 @@ const DefaultsRow defaults_second[] = {
      "moe_shared_expert_intermediate_size=7688 num_experts_per_tok=2 num_nextn_predict_layers=0 "
      "use_bias=false "},
     {"nllb-moe",
-     " vocab_size=128112 max_position_embeddings=1024 decoder_layers=12 decoder_ffn_dim=4096 "
-     "decoder_attention_heads=16 d_model=1024 num_experts=128 decoder_sparse_step=4 "
-     "tie_word_embeddings=true "},
+     " vocab_size=128112 max_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 router_bias=false num_experts=128 "
+     "encoder_sparse_step=4 decoder_sparse_step=4 tie_word_embeddings=true "},
     {"olmo",
      " vocab_size=50304 hidden_size=4096 intermediate_size=11008 num_hidden_layers=32 "
      "num_attention_heads=32 max_position_embeddings=2048 tie_word_embeddings=false "
@@ -205,13 +216,17 @@ const DefaultsRow defaults_second[] = {
     {"openai-gpt", " vocab_size=40478 n_positions=512 n_embd=768 n_layer=12 n_head=12 tie_word_embeddings=true "},
     {"opt",
      " vocab_size=50272 hidden_size=768 num_hidden_layers=12 ffn_dim=3072 "
-     "max_position_embeddings=2048 num_attention_heads=12 tie_word_embeddings=true "},
+     "max_position_embeddings=2048 do_layer_norm_before=true num_attention_heads=12 "
+     "enable_bias=true tie_word_embeddings=true "},
     {"pegasus",
-     " vocab_size=50265 max_position_embeddings=1024 decoder_layers=12 decoder_ffn_dim=4096 "
-     "decoder_attention_heads=16 d_model=1024 tie_word_embeddings=true "},
+     " vocab_size=50265 max_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 is_decoder=false tie_word_embeddings=true "},
     {"pegasus_x",
-     " vocab_size=96103 max_position_embeddings=16384 decoder_layers=16 decoder_ffn_dim=4096 "
-     "decoder_attention_heads=16 d_model=1024 block_size=512 tie_word_embeddings=true "},
+     " vocab_size=96103 max_position_embeddings=16384 encoder_layers=16 encoder_ffn_dim=4096 "
+     "encoder_attention_heads=16 decoder_layers=16 decoder_ffn_dim=4096 "
+     "decoder_attention_heads=16 d_model=1024 num_global_tokens=32 block_size=512 "
+     "tie_word_embeddings=true "},
     {"persimmon",
      " vocab_size=262144 hidden_size=4096 intermediate_size=16384 num_hidden_layers=36 "
      "num_attention_heads=64 max_position_embeddings=16384 tie_word_embeddings=false "
@@ -233,11 +248,13 @@ const DefaultsRow defaults_second[] = {
      "tie_word_embeddings=false num_experts_per_tok=2 num_local_experts=16 attention_bias=false "
      "lm_head_bias=false "},
     {"plbart",
-     " vocab_size=50005 max_position_embeddings=1024 decoder_layers=6 decoder_ffn_dim=3072 "
-     "decoder_attention_heads=12 d_model=768 tie_word_embeddings=true "},
+     " vocab_size=50005 max_position_embeddings=1024 encoder_layers=6 encoder_ffn_dim=3072 "
+     "encoder_attention_heads=12 decoder_layers=6 decoder_ffn_dim=3072 decoder_attention_heads=12 "
+     "d_model=768 is_decoder=false tie_word_embeddings=true "},
     {"prophetnet",
-     " vocab_size=30522 hidden_size=1024 decoder_ffn_dim=4096 num_decoder_layers=12 "
-     "max_position_embeddings=512 tie_word_embeddings=true "},
+     " vocab_size=30522 hidden_size=1024 encoder_ffn_dim=4096 decoder_ffn_dim=4096 "
+     "num_decoder_layers=12 max_position_embeddings=512 add_cross_attention=true is_decoder=false "
+     "tie_word_embeddings=true "},
     {"qwen2",
      " vocab_size=151936 hidden_size=4096 intermediate_size=22016 num_hidden_layers=32 "
      "num_attention_heads=32 num_key_value_heads=32 max_position_embeddings=32768 "
@@ -281,22 +298,31 @@ const DefaultsRow defaults_second[] = {
      "shared_expert_intermediate_size=512 num_experts_per_tok=10 num_experts=512 "},
     {"recurrent_gemma",
      " num_hidden_layers=26 vocab_size=256000 hidden_size=2560 intermediate_size=7680 "
-     "num_attention_heads=10 attention_bias=false tie_word_embeddings=true "},
+     "num_attention_heads=10 attention_window_size=2048 conv1d_width=4 "
+     "block_types=recurrent,recurrent,attention attention_bias=false tie_word_embeddings=true "},
     {"rembert",
      " vocab_size=250300 hidden_size=1152 num_hidden_layers=32 num_attention_heads=18 "
-     "intermediate_size=4608 max_position_embeddings=512 tie_word_embeddings=false "},
+     "input_embedding_size=256 output_embedding_size=1664 intermediate_size=4608 "
+     "max_position_embeddings=512 type_vocab_size=2 is_decoder=false add_cross_attention=false "
+     "tie_word_embeddings=false "},
     {"roberta",
      " vocab_size=50265 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"roberta-prelayernorm",
      " vocab_size=50265 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"roc_bert",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 "
+     "enable_pronunciation=true enable_shape=true pronunciation_embed_dim=768 "
+     "pronunciation_vocab_size=910 shape_embed_dim=512 shape_vocab_size=24858 concat_input=true "
+     "is_decoder=false add_cross_attention=false tie_word_embeddings=true "},
     {"roformer",
      " vocab_size=50000 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=1536 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=1536 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"rwkv", " vocab_size=50277 hidden_size=4096 num_hidden_layers=32 tie_word_embeddings=false "},
     {"sarvam_mla",
      " vocab_size=262144 hidden_size=4096 intermediate_size=16384 moe_intermediate_size=2048 "
@@ -311,11 +337,13 @@ const DefaultsRow defaults_second[] = {
      "num_experts_per_tok=6 n_shared_experts=1 n_routed_experts=128 first_k_dense_replace=1 "
      "use_qk_norm=true head_dim=64 "},
     {"seamless_m4t",
-     " vocab_size=256102 hidden_size=1024 max_position_embeddings=1024 decoder_layers=24 "
-     "decoder_ffn_dim=8192 decoder_attention_heads=16 tie_word_embeddings=true "},
+     " vocab_size=256102 hidden_size=1024 max_position_embeddings=1024 encoder_layers=24 "
+     "encoder_ffn_dim=8192 encoder_attention_heads=16 decoder_layers=24 decoder_ffn_dim=8192 "
+     "decoder_attention_heads=16 tie_word_embeddings=true "},
     {"seamless_m4t_v2",
-     " vocab_size=256102 hidden_size=1024 max_position_embeddings=4096 decoder_layers=24 "
-     "decoder_ffn_dim=8192 decoder_attention_heads=16 tie_word_embeddings=true "},
+     " vocab_size=256102 hidden_size=1024 max_position_embeddings=4096 encoder_layers=24 "
+     "encoder_ffn_dim=8192 encoder_attention_heads=16 decoder_layers=24 decoder_ffn_dim=8192 "
+     "decoder_attention_heads=16 tie_word_embeddings=true "},
     {"seed_oss",
      " vocab_size=155136 hidden_size=4096 intermediate_size=27648 num_hidden_layers=64 "
      "num_attention_heads=80 num_key_value_heads=8 max_position_embeddings=524288 "
@@ -334,46 +362,58 @@ const DefaultsRow defaults_second[] = {
     {"stablelm",
      " vocab_size=50304 intermediate_size=6912 hidden_size=2560 num_hidden_layers=32 "
      "num_attention_heads=32 num_key_value_heads=32 max_position_embeddings=4096 "
-     "tie_word_embeddings=false use_qkv_bias=false qk_layernorm=false "},
+     "tie_word_embeddings=false use_qkv_bias=false qk_layernorm=false use_parallel_residual=false "},
     {"starcoder2",
      " vocab_size=49152 hidden_size=3072 intermediate_size=12288 num_hidden_layers=30 "
      "num_attention_heads=24 num_key_value_heads=2 max_position_embeddings=4096 use_bias=true "
      "tie_word_embeddings=true "},
     {"switch_transformers",
-     " vocab_size=32128 d_model=768 d_kv=64 d_ff=2048 num_layers=12 num_decoder_layers=12 "
-     "num_heads=12 num_experts=8 tie_word_embeddings=true "},
-    {"t5", " vocab_size=32128 d_model=512 d_kv=64 d_ff=2048 num_layers=6 num_heads=8 "},
+     " vocab_size=32128 d_model=768 d_kv=64 d_ff=2048 num_layers=12 num_sparse_encoder_layers=3 "
+     "num_decoder_layers=12 num_sparse_decoder_layers=3 num_heads=12 num_experts=8 "
+     "router_bias=false relative_attention_num_buckets=32 tie_word_embeddings=true "
+     "is_decoder=false add_cross_attention=false "},
+    {"t5",
+     " vocab_size=32128 d_model=512 d_kv=64 d_ff=2048 num_layers=6 num_heads=8 "
+     "relative_attention_num_buckets=32 feed_forward_proj=relu is_decoder=false "},
     {"t5gemma", " tie_word_embeddings=true vocab_size=256000 "},
     {"trocr",
      " vocab_size=50265 d_model=1024 decoder_layers=12 decoder_attention_heads=16 "
-     "decoder_ffn_dim=4096 max_position_embeddings=512 tie_word_embeddings=true "},
-    {"umt5", " vocab_size=250112 d_model=512 d_kv=64 d_ff=1024 num_layers=8 num_heads=6 "},
+     "decoder_ffn_dim=4096 max_position_embeddings=512 layernorm_embedding=true is_decoder=false "
+     "tie_word_embeddings=true "},
+    {"umt5",
+     " vocab_size=250112 d_model=512 d_kv=64 d_ff=1024 num_layers=8 num_heads=6 "
+     "relative_attention_num_buckets=32 feed_forward_proj=gated-gelu is_decoder=false "},
     {"vaultgemma",
      " vocab_size=256000 hidden_size=2304 intermediate_size=9216 num_hidden_layers=26 "
      "num_attention_heads=8 num_key_value_heads=4 head_dim=256 max_position_embeddings=8192 "
      "tie_word_embeddings=true attention_bias=false sliding_window=4096 "},
     {"whisper",
-     " vocab_size=51865 decoder_layers=4 decoder_attention_heads=6 decoder_ffn_dim=1536 "
-     "d_model=384 tie_word_embeddings=true "},
+     " vocab_size=51865 encoder_layers=4 encoder_attention_heads=6 decoder_layers=4 "
+     "decoder_attention_heads=6 decoder_ffn_dim=1536 encoder_ffn_dim=1536 d_model=384 "
+     "max_target_positions=448 tie_word_embeddings=true "},
     {"xglm",
      " vocab_size=256008 max_position_embeddings=2048 d_model=1024 ffn_dim=4096 num_layers=24 "
-     "attention_heads=16 tie_word_embeddings=true "},
+     "attention_heads=16 add_cross_attention=false tie_word_embeddings=true "},
     {"xlm",
      " vocab_size=30145 emb_dim=2048 n_layers=12 n_heads=16 max_position_embeddings=512 "
      "tie_word_embeddings=true "},
     {"xlm-roberta",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"xlm-roberta-xl",
      " vocab_size=250880 hidden_size=2560 num_hidden_layers=36 num_attention_heads=32 "
-     "intermediate_size=10240 max_position_embeddings=514 tie_word_embeddings=true "},
-    {"xlnet", " vocab_size=32000 d_model=1024 n_layer=24 n_head=16 tie_word_embeddings=true "},
+     "intermediate_size=10240 max_position_embeddings=514 type_vocab_size=1 is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
+    {"xlnet", " vocab_size=32000 d_model=1024 n_layer=24 n_head=16 d_inner=4096 tie_word_embeddings=true "},
     {"xlstm",
      " vocab_size=50304 hidden_size=4096 num_hidden_layers=32 num_heads=8 use_bias=false "
-     "tie_word_embeddings=false "},
+     "tie_word_embeddings=false ffn_round_up_to_multiple_of=64 "},
     {"xmod",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
-     "intermediate_size=3072 max_position_embeddings=512 tie_word_embeddings=true "},
+     "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 "
+     "adapter_reduction_factor=2 adapter_layer_norm=false languages=en_XX is_decoder=false "
+     "add_cross_attention=false tie_word_embeddings=true "},
     {"youtu",
      " vocab_size=128256 hidden_size=2048 intermediate_size=6144 num_hidden_layers=32 "
      "num_attention_heads=16 num_key_value_heads=16 kv_lora_rank=512 q_lora_rank=1536 "
@@ -381,18 +421,19 @@ const DefaultsRow defaults_second[] = {
      "tie_word_embeddings=true attention_bias=false "},
     {"zamba",
      " vocab_size=32000 tie_word_embeddings=true hidden_size=3712 intermediate_size=14848 "
-     "num_hidden_layers=76 num_attention_heads=16 num_key_value_heads=16 "
+     "num_hidden_layers=76 num_attention_heads=16 num_key_value_heads=16 n_mamba_heads=2 "
      "max_position_embeddings=4096 attn_layer_period=6 attn_layer_offset=4 mamba_d_state=16 "
      "mamba_d_conv=4 mamba_expand=2 mamba_dt_rank=auto mamba_conv_bias=true mamba_proj_bias=false "},
     {"zamba2",
      " vocab_size=32000 max_position_embeddings=4096 hidden_size=2560 num_hidden_layers=54 "
-     "mamba_d_state=64 mamba_d_conv=4 mamba_expand=2 use_conv_bias=true num_attention_heads=32 "
-     "tie_word_embeddings=true "},
+     "mamba_d_state=64 mamba_d_conv=4 mamba_expand=2 mamba_ngroups=1 n_mamba_heads=8 "
+     "use_conv_bias=true add_bias_linear=false num_attention_heads=32 num_mem_blocks=1 "
+     "use_shared_attention_adapter=false adapter_rank=128 tie_word_embeddings=true "},
     {"zaya",
      " vocab_size=262272 hidden_size=2048 num_hidden_layers=40 num_attention_heads=8 "
      "num_key_value_heads=2 max_position_embeddings=131072 tie_word_embeddings=true "
      "moe_intermediate_size=2048 num_experts_per_tok=1 num_experts=16 head_dim=128 "
-     "attention_bias=false lm_head_bias=false "},
+     "attention_bias=false lm_head_bias=false router_hidden_size=256 cca_time0=2 cca_time1=2 "},
 };
 // clang-format on
 

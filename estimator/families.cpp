@@ -39,18 +39,31 @@ void read_family(Config &config, Architecture &architecture, ReadErrors &errors)
   if (alias != aliases.end()) {
     config.set_model_type(alias->as);
   }
-  const DecoderTraits *traits = find_decoder(config.model_type());
-  if (traits == nullptr) {
-    architecture.reading_note = fmt::format("model type {} is not one that we read", model_type);
-    return;
-  }
   architecture.family = config.model_type();
   architecture.reading = certain ? Reading::exact : Reading::transformers_semantics;
   if (!certain) {
     architecture.reading_note =
         fmt::format("{} is read as {}, whose keys it uses", model_type, alias->as);
   }
-  read_decoder(*traits, config, architecture, errors);
+  if (const DecoderTraits *traits = find_decoder(config.model_type())) {
+    read_decoder(*traits, config, architecture, errors);
+    return;
+  }
+  for (const auto read : {read_bart, read_t5, read_bert}) {
+    if (read(config, architecture, errors)) {
+      return;
+    }
+  }
+  architecture.family.clear();
+  architecture.reading = Reading::unknown;
+  architecture.reading_note = fmt::format("model type {} is not one that we read", model_type);
+}
+
+std::string_view first_architecture(const Config &config) {
+  const Json *list = config.find("architectures");
+  return list != nullptr && list->is_array() && !list->empty() && list->front().is_string()
+             ? std::string_view(list->front().get_ref<const std::string &>())
+             : std::string_view{};
 }
 
 } // namespace headwater::estimator

@@ -1,5 +1,7 @@
 #include "estimator/state_space.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace headwater::estimator {
 
 void mamba2_block(Decoder &decoder, std::string_view module, const Mamba2Sizes &sizes) {
@@ -44,7 +46,7 @@ void mamba1_block(Decoder &decoder, std::string_view module, bool bc_norms) {
   const std::int64_t kernel = config.size(jamba ? "mamba_d_conv" : "conv_kernel");
   const std::string_view rank_key = jamba ? "mamba_dt_rank" : "time_step_rank";
   const Json *rank_value = config.find(rank_key);
-  const std::int64_t rank = rank_value != nullptr && config.text(rank_key, "0") != "auto"
+  const std::int64_t rank = rank_value != nullptr && !rank_value->is_string()
                                 ? config.size(rank_key)
                                 : (hidden + 15) / 16;
   const bool projection_bias = config.flag(jamba ? "mamba_proj_bias" : "use_bias");

@@ -1,0 +1,307 @@
+#include "estimator/decoder_parts.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headwater::estimator {
+
+void falcon_plan(Decoder &decoder, std::int64_t /*index*/, LayerSpec &spec) {
+  const Config &config = decoder.config;
+  const bool grouped =
+      config.flag("new_decoder_architecture") || config.json().contains("n_head_kv");
+  spec.variant = grouped ? 2 : config.flag("parallel_attn", true) ? 0 : 1;
+  if (grouped) {
+    spec.kv_heads =
+        config.size_or("num_kv_heads", config.size_or("num_key_value_heads", spec.heads));
+  } else {
+    spec.kv_heads = config.flag("multi_query", true) ? 1 : spec.heads;
+  }
+  if (config.has("ffn_hidden_size")) {
+    spec.width = config.positive("ffn_hidden_size");
+  }
+}
+
+void falcon_norms(Decoder &decoder, const LayerSpec &spec) {
+  if (spec.variant == 2 && decoder.config.size_or("num_ln_in_parallel_attn", 2) == 2) {
+    decoder.builder.norm("ln_attn", decoder.hidden, true);
+    decoder.builder.norm("ln_mlp", decoder.hidden, true);
+    return;
+  }
+  decoder.builder.norm("input_layernorm", decoder.hidden, true);
+  if (spec.variant == 1) {
+    decoder.builder.norm("post_attention_layernorm", decoder.hidden, true);
+  }
+}
+
+void cpmant_model(Decoder &decoder) {
+  const Config &config = decoder.config;
+  const std::int64_t types = config.positive("segment_types");
+  const auto root = decoder.builder.in(decoder.traits.root);
+  decoder.builder.add("segment_embedding.weight", {types, decoder.hidden});
+  decoder.builder.add(
+      "position_bias.relative_attention_bias",
+      {types * types + config.positive("position_bias_num_buckets"), decoder.dense_spec.heads});
+}
+
+// RWKV-4: time mixing with a decaying state, channel mixing in place of a feed-forward block.
+void rwkv_layer(Decoder &decoder, const LayerSpec &spec) {
+  Builder &builder = decoder.builder;
+  Layer &layer = *decoder.layer;
+  const std::int64_t hidden = decoder.hidden;
+  const std::int64_t inner = decoder.config.size_or("attention_hidden_size", hidden);
+  layer.mixer.kind = MixerKind::recurrent;
+  layer.mixer.inner = inner;
+  layer.mixer.state_elements = 2 * hidden + 3 * inner;
+  {
+    const auto scope = builder.in("attention");
+    builder.linear("key", inner, hidden);
+    builder.linear("receptance", inner, hidden);
+    builder.linear("value", inner, hidden);
+    builder.linear("output", hidden, inner);
+    builder.add("time_decay", {inner});
+    builder.add("time_first", {inner});
+    for (const std::string_view name : {"time_mix_key", "time_mix_value", "time_mix_receptance"}) {
+      builder.add(name, {1, 1, hidden});
+    }
+  }
+  builder.count_into(&layer.feed_forward.parameters);
+  layer.feed_forward.kind = FeedForwardKind::dense;
+  layer.feed_forward.intermediate = spec.width;
+  const auto scope = builder.in("feed_forward");
+  builder.linear("key", spec.width, hidden);
+  builder.linear("receptance", hidden, hidden);
+  builder.linear("value", hidden, spec.width);
+  builder.add("time_mix_key", {1, 1, hidden});
+  builder.add("time_mix_receptance", {1, 1, hidden});
+}
+
+// XLNet keeps its projections as [hidden, heads, head size] and reads relative positions.
+void xlnet_layer(Decoder &decoder, const LayerSpec &spec) {
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const std::int64_t hidden = decoder.hidden;
+  mixer.kind = MixerKind::attention;
+  mixer.heads = spec.heads;
+  mixer.kv_heads = spec.heads;
+  mixer.head_dim = spec.head_dim;
+  mixer.value_head_dim = spec.head_dim;
+  const auto scope = builder.in("rel_attn");
+  for (const std::string_view name : {"q", "k", "v", "o", "r"}) {
+    builder.add(name, {hidden, spec.heads, spec.head_dim});
+  }
+  for (const std::string_view name : {"r_r_bias", "r_s_bias", "r_w_bias"}) {
+    builder.add(name, {spec.heads, spec.head_dim});
+  }
+  builder.add("seg_embed", {2, spec.heads, spec.head_dim});
+}
+
+namespace {
+
+bool hybrid_layer(const Decoder &decoder, std::int64_t index) {
+  const std::string_view type = type_of(decoder, index);
+  if (!type.empty()) {
+    return type == "hybrid";
+  }
+  const Config &config = decoder.config;
+  if (config.model_type() == "zamba2") {
+    const std::vector<std::int64_t> ids = config.numbers("hybrid_layer_ids");
+    return std::ranges::find(ids, index) != ids.end();
+  }
+  const std::int64_t period = std::max<std::int64_t>(1, config.size_or("attn_layer_period", 6));
+  return index == 2 ||
+         (index > 2 && index % period == config.size_or("attn_layer_offset", 4) % period + 1);
+}
+
+std::int64_t hybrids_before(const Decoder &decoder, std::int64_t index) {
+  std::int64_t count = 0;
+  for (std::int64_t layer = 0; layer < index; ++layer) {
+    count += hybrid_layer(decoder, layer) ? 1 : 0;
+  }
+  return count;
+}
+
+std::int64_t hybrid_at(const Decoder &decoder, std::int64_t position) {
+  for (std::int64_t layer = 0; layer < decoder.layers; ++layer) {
+    if (hybrid_layer(decoder, layer) && position-- == 0) {
+      return layer;
+    }
+  }
+  return 0;
+}
+
+// Zamba's Mamba-1 splits its selective scan into heads.
+void zamba_mamba(Decoder &decoder) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const std::int64_t inner = config.size_or("mamba_expand", 2) * decoder.hidden;
+  const std::int64_t heads = config.positive("n_mamba_heads");
+  const std::int64_t state = config.positive("mamba_d_state");
+  const std::int64_t kernel = config.positive("mamba_d_conv");
+  const Json *given = config.find("mamba_dt_rank");
+  const std::int64_t rank = given != nullptr && !given->is_string() ? config.size("mamba_dt_rank")
+                                                                    : (decoder.hidden + 15) / 16;
+  const std::int64_t each = inner / heads;
+  mixer.inner = inner;
+  mixer.state_size = state;
+  mixer.conv_kernel = kernel;
+  mixer.conv_channels = inner;
+  mixer.state_elements = times(builder.errors(), inner, state);
+  const bool bias = config.flag("mamba_proj_bias");
+  const auto scope = builder.in("mamba");
+  builder.add("A_log", {heads, each, state});
+  builder.add("D", {heads, each});
+  builder.add("conv1d.weight", {inner, 1, kernel});
+  if (config.flag("mamba_conv_bias", true)) {
+    builder.add("conv1d.bias", {inner});
+  }
+  builder.linear("in_proj", 2 * inner, decoder.hidden, bias);
+  builder.add("x_proj_weight", {heads, rank + 2 * state, each});
+  builder.add("dt_proj_weight", {heads, each, rank});
+  builder.add("dt_proj_bias", {heads, each});
+  builder.linear("out_proj", decoder.hidden, inner, bias);
+}
+
+void zamba2_mamba(Decoder &decoder) {
+  const Config &config = decoder.config;
+  Mamba2Sizes sizes;
+  sizes.inner = config.size_or("mamba_expand", 2) * decoder.hidden;
+  sizes.heads = config.positive("n_mamba_heads");
+  sizes.groups = config.size_or("mamba_ngroups", 1);
+  sizes.state = config.positive("mamba_d_state");
+  sizes.kernel = config.positive("mamba_d_conv");
+  sizes.conv_bias = config.flag("use_conv_bias", true);
+  sizes.projection_bias = config.flag("add_bias_linear");
+  mamba2_block(decoder, "mamba", sizes);
+}
+
+// The facts of the shared block's attention beside the Mamba state of the layer.
+void add_attention_facts(Mixer &mixer, const LayerSpec &spec, std::int64_t dim) {
+  mixer.kind = MixerKind::attention;
+  mixer.heads = spec.heads;
+  mixer.kv_heads = spec.heads;
+  mixer.head_dim = dim;
+  mixer.value_head_dim = dim;
+}
+
+} // namespace
+
+// variant: 0 plain, else 1 + the number of hybrid layers before.
+void zamba_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  spec.mixer = MixerKind::mamba1;
+  spec.feed_forward = FeedForwardKind::none;
+  spec.variant = hybrid_layer(decoder, index) ? 1 + hybrids_before(decoder, index) : 0;
+  spec.heads = decoder.config.positive("num_attention_heads");
+}
+
+void zamba_layer(Decoder &decoder, const LayerSpec &spec) {
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const Config &config = decoder.config;
+  const std::int64_t hidden = decoder.hidden;
+  if (spec.variant == 0) {
+    builder.norm("input_layernorm", hidden);
+    zamba_mamba(decoder);
+    mixer.kind = MixerKind::mamba1;
+    return;
+  }
+  builder.linear("linear", hidden, hidden);
+  {
+    const auto scope = builder.in("mamba_decoder");
+    builder.norm("input_layernorm", hidden);
+    zamba_mamba(decoder);
+  }
+  const std::int64_t both = config.size_or("attention_hidden_size", 2 * hidden);
+  const std::int64_t dim = config.size_or("attention_head_dim", both / spec.heads);
+  const std::int64_t width = config.positive("intermediate_size");
+  add_attention_facts(mixer, spec, dim);
+  const std::string home = fmt::format("model.layers.{}.shared_transf.", hybrid_at(decoder, 0));
+  const auto weight = [&](std::string_view name, std::initializer_list<std::int64_t> shape) {
+    const std::string full = fmt::format("{}.weight", name);
+    if (spec.variant == 1) {
+      builder.add(full, shape);
+    } else {
+      builder.tied(full, shape, home + full);
+    }
+  };
+  const auto scope = builder.in("shared_transf");
+  for (const std::string_view name : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}) {
+    weight(name, {spec.heads * dim, both});
+  }
+  weight("self_attn.o_proj", {hidden, spec.heads * dim});
+  weight("feed_forward.gate_proj", {width, hidden});
+  weight("feed_forward.up_proj", {width, hidden});
+  weight("feed_forward.down_proj", {hidden, width});
+  weight("input_layernorm", {both});
+  weight("pre_ff_layernorm", {hidden});
+}
+
+// The shared block of Zamba2 comes in num_mem_blocks copies used in turn, each with adapters for
+// its uses.
+void zamba2_layer(Decoder &decoder, const LayerSpec &spec) {
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const Config &config = decoder.config;
+  const std::int64_t hidden = decoder.hidden;
+  if (spec.variant == 0) {
+    builder.norm("input_layernorm", hidden);
+    zamba2_mamba(decoder);
+    return;
+  }
+  builder.linear("linear", hidden, hidden, config.flag("add_bias_linear"));
+  {
+    const auto scope = builder.in("mamba_decoder");
+    builder.norm("input_layernorm", hidden);
+    zamba2_mamba(decoder);
+  }
+  const std::int64_t blocks = std::max<std::int64_t>(1, config.size_or("num_mem_blocks", 1));
+  const std::int64_t position = spec.variant - 1;
+  const std::int64_t block = position % blocks;
+  const std::int64_t uses = hybrids_before(decoder, decoder.layers);
+  const std::int64_t both = config.size_or("attention_hidden_size", 2 * hidden);
+  const std::int64_t dim = config.size_or("attention_head_dim", both / spec.heads);
+  const std::int64_t width = config.positive("intermediate_size");
+  const std::int64_t rank = config.size_or("adapter_rank", 128);
+  add_attention_facts(mixer, spec, dim);
+  const std::string home =
+      fmt::format("model.layers.{}.shared_transformer.", hybrid_at(decoder, block));
+  const bool bias = config.flag("add_bias_linear");
+  const auto part = [&](const std::string &name, std::initializer_list<std::int64_t> shape) {
+    if (position < blocks) {
+      builder.add(name, shape);
+    } else {
+      builder.tied(name, shape, home + name);
+    }
+  };
+  const auto linear = [&](std::string_view name, std::int64_t out, std::int64_t in,
+                          bool with_bias) {
+    part(fmt::format("{}.weight", name), {out, in});
+    if (with_bias) {
+      part(fmt::format("{}.bias", name), {out});
+    }
+  };
+  const auto scope = builder.in("shared_transformer");
+  const bool adapted = config.flag("use_shared_attention_adapter");
+  for (const std::string_view name : {"q", "k", "v"}) {
+    linear(fmt::format("self_attn.{}_proj", name), spec.heads * dim, both, false);
+    for (std::int64_t use = block; adapted && use < uses; use += blocks) {
+      linear(fmt::format("self_attn.linear_{}_adapter_list.{}.0", name, use), rank, both, false);
+      linear(fmt::format("self_attn.linear_{}_adapter_list.{}.1", name, use), spec.heads * dim,
+             rank, false);
+    }
+  }
+  linear("self_attn.o_proj", hidden, spec.heads * dim, false);
+  linear("feed_forward.gate_up_proj", 2 * width, hidden, bias);
+  linear("feed_forward.down_proj", hidden, width, bias);
+  for (std::int64_t use = block; use < uses; use += blocks) {
+    linear(fmt::format("feed_forward.gate_up_proj_adapter_list.{}.0", use), rank, hidden, false);
+    linear(fmt::format("feed_forward.gate_up_proj_adapter_list.{}.1", use), 2 * width, rank, false);
+  }
+  part("input_layernorm.weight", {both});
+  part("pre_ff_layernorm.weight", {hidden});
+}
+
+} // namespace headwater::estimator

@@ -1,0 +1,243 @@
+#include "estimator/decoder_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace headwater::estimator {
+
+void doge_plan(Decoder &decoder, std::int64_t /*index*/, LayerSpec &spec) {
+  spec.variant = decoder.config.flag("is_moe") ? 1 : 0;
+}
+
+// Residual scales of its own, and a value-gated mask; the mixture keeps its experts as embeddings.
+void doge_layer(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  builder.add("input_residual", {decoder.hidden});
+  builder.add("post_attention_residual", {decoder.hidden});
+  if (spec.variant == 1) {
+    const std::int64_t experts = config.positive("num_experts");
+    const auto keys =
+        static_cast<std::int64_t>(std::floor(std::sqrt(static_cast<double>(experts))));
+    const auto scope = builder.in("mlp");
+    builder.linear("router_gate", 2 * keys, decoder.hidden);
+    builder.linear("down_embed", experts, decoder.hidden);
+    builder.linear("up_embed", experts, decoder.hidden);
+  }
+}
+
+void jetmoe_attention(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const std::int64_t dim = config.positive("kv_channels");
+  const std::int64_t inner = spec.kv_heads * dim;
+  const std::int64_t experts = config.positive("num_local_experts");
+  mixer.kind = MixerKind::attention;
+  mixer.heads = spec.heads;
+  mixer.kv_heads = spec.kv_heads;
+  mixer.head_dim = dim;
+  mixer.value_head_dim = dim;
+  const auto scope = builder.in("self_attention");
+  builder.linear("kv_proj", 2 * inner, decoder.hidden);
+  builder.add("experts.bias", {decoder.hidden});
+  builder.add("experts.input_linear.weight", {experts, inner, decoder.hidden});
+  builder.add("experts.output_linear.weight", {experts, decoder.hidden, inner});
+  builder.linear("experts.router.layer", experts, decoder.hidden);
+}
+
+void jetmoe_experts(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  FeedForward &ff = decoder.layer->feed_forward;
+  ff.kind = FeedForwardKind::mixture;
+  ff.gated = true;
+  ff.experts = config.positive("num_local_experts");
+  ff.experts_per_token = config.size_or("num_experts_per_tok", 0);
+  ff.expert_intermediate = spec.width;
+  const auto scope = builder.in("mlp");
+  builder.add("bias", {decoder.hidden});
+  builder.linear("router.layer", ff.experts, decoder.hidden);
+  builder.count_into(&ff.parameters, decoder.experts);
+  builder.add("input_linear.weight", {ff.experts, 2 * spec.width, decoder.hidden});
+  builder.add("output_linear.weight", {ff.experts, decoder.hidden, spec.width});
+}
+
+void lara_delta(Decoder &decoder, const LayerSpec & /*spec*/) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const std::int64_t value_heads = config.size("linear_num_value_heads");
+  const std::int64_t key_dim = config.size("linear_key_head_dim");
+  const std::int64_t value_dim = config.size("linear_value_head_dim");
+  const std::int64_t kernel = config.size("linear_conv_kernel_dim");
+  const std::int64_t keys = config.size("linear_num_key_heads") * key_dim;
+  const std::int64_t values = value_heads * value_dim;
+  mixer.kind = MixerKind::gated_delta;
+  mixer.heads = value_heads;
+  mixer.kv_heads = config.size("linear_num_key_heads");
+  mixer.head_dim = key_dim;
+  mixer.value_head_dim = value_dim;
+  mixer.inner = values;
+  mixer.conv_kernel = kernel;
+  mixer.conv_channels = 2 * keys + values;
+  mixer.state_elements = times(builder.errors(), values, key_dim);
+  const auto scope = builder.in("linear_attn");
+  builder.add("A_log", {value_heads});
+  builder.add("dt_bias", {value_heads});
+  builder.add("conv1d.weight", {2 * keys + values, 1, kernel});
+  builder.linear("in_proj", 2 * keys + 2 * values + 2 * value_heads, decoder.hidden);
+  builder.norm("out_norm", value_dim);
+  builder.linear("out_proj", decoder.hidden, values);
+}
+
+// mLSTM: a matrix memory a head, with exponential input and forget gates.
+void xlstm_layer(Decoder &decoder, const LayerSpec & /*spec*/) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  Layer &layer = *decoder.layer;
+  const std::int64_t hidden = decoder.hidden;
+  const std::int64_t heads = config.positive("num_heads");
+  const auto scaled = [&](std::string_view key, double otherwise) {
+    const double value = config.real(key, otherwise) * static_cast<double>(hidden);
+    return value >= 0 && value < 1e8 ? static_cast<std::int64_t>(value) : std::int64_t{0};
+  };
+  const std::int64_t qk = scaled("qk_dim_factor", 0.5);
+  const std::int64_t v = scaled("v_dim_factor", 1.0);
+  const std::int64_t multiple =
+      std::max<std::int64_t>(1, config.size_or("ffn_round_up_to_multiple_of", 64));
+  const std::int64_t up = (scaled("ffn_proj_factor", 2.667) + multiple - 1) / multiple * multiple;
+  const bool bias = config.flag("use_bias");
+  layer.mixer.kind = MixerKind::recurrent;
+  layer.mixer.heads = heads;
+  layer.mixer.head_dim = qk / heads;
+  layer.mixer.value_head_dim = v / heads;
+  layer.mixer.inner = v;
+  layer.mixer.state_elements = times(builder.errors(), qk / heads, v) + qk + heads;
+  {
+    const auto scope = builder.in("mlstm_layer");
+    builder.linear("q", qk, hidden, bias);
+    builder.linear("k", qk, hidden, bias);
+    builder.linear("v", v, hidden, bias);
+    builder.linear("ogate_preact", v, hidden, bias);
+    builder.linear("igate_preact", heads, hidden, true);
+    builder.linear("fgate_preact", heads, hidden, true);
+    builder.norm("multihead_norm", v, bias);
+    builder.linear("out_proj", hidden, v, bias);
+  }
+  builder.count_into(&layer.feed_forward.parameters);
+  layer.feed_forward.kind = FeedForwardKind::dense;
+  layer.feed_forward.gated = true;
+  layer.feed_forward.intermediate = up;
+  const auto scope = builder.in("ffn");
+  builder.linear("proj_up_gate", up, hidden, bias);
+  builder.linear("proj_up", up, hidden, bias);
+  builder.linear("proj_down", hidden, up, bias);
+}
+
+void zaya_plan(Decoder & /*decoder*/, std::int64_t index, LayerSpec &spec) {
+  spec.mixer = MixerKind::recurrent; // read by zaya_attention
+  spec.variant = index == 0 ? 0 : 1;
+}
+
+// Compressed convolutional attention: queries and keys pass two short convolutions, half the value
+// is delayed.
+void zaya_attention(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const std::int64_t hidden = decoder.hidden;
+  const std::int64_t q = spec.heads * spec.head_dim;
+  const std::int64_t kv = spec.kv_heads * spec.head_dim;
+  const bool bias = config.flag("attention_bias");
+  mixer.kind = MixerKind::attention;
+  mixer.heads = spec.heads;
+  mixer.kv_heads = spec.kv_heads;
+  mixer.head_dim = spec.head_dim;
+  mixer.value_head_dim = spec.head_dim;
+  mixer.conv_kernel = config.size("cca_time0");
+  mixer.conv_channels = q + kv;
+  const auto scope = builder.in("self_attn");
+  builder.linear("o_proj", hidden, q, bias);
+  builder.add("qk_norm.temp", {spec.kv_heads});
+  const auto inner = builder.in("qkv_proj");
+  builder.linear("q_proj", q, hidden, bias);
+  builder.linear("k_proj", kv, hidden, bias);
+  builder.linear("v_proj_current", kv / 2, hidden, bias);
+  builder.linear("v_proj_delayed", kv / 2, hidden, bias);
+  builder.add("conv_qk_depthwise.weight", {q + kv, 1, config.size("cca_time0")});
+  builder.add("conv_qk_depthwise.bias", {q + kv});
+  builder.add("conv_qk_grouped.weight", {q + kv, spec.head_dim, config.size("cca_time1")});
+  builder.add("conv_qk_grouped.bias", {q + kv});
+}
+
+// One more router output than there are experts lets a token pass by.
+void zaya_experts(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  FeedForward &ff = decoder.layer->feed_forward;
+  const std::int64_t hidden = decoder.hidden;
+  const std::int64_t experts = config.positive("num_experts");
+  const std::int64_t width = config.positive("moe_intermediate_size");
+  const std::int64_t router = config.positive("router_hidden_size");
+  ff.kind = FeedForwardKind::mixture;
+  ff.gated = true;
+  ff.experts = experts;
+  ff.experts_per_token = config.size_or("num_experts_per_tok", 0);
+  ff.expert_intermediate = width;
+  const auto scope = builder.in("mlp");
+  {
+    const auto gate = builder.in("gate");
+    builder.add("balancing_biases", {experts + 1}, TensorKind::buffer);
+    builder.linear("down_proj", router, hidden, true);
+    builder.linear("router_mlp.fc1", router, router, true);
+    builder.linear("router_mlp.fc2", router, router, true);
+    builder.norm("router_mlp.norm", router);
+    builder.linear("router_mlp.out_proj", experts + 1, router);
+    if (spec.variant == 1) {
+      builder.add("router_states_scale", {router});
+    }
+  }
+  builder.count_into(&ff.parameters, decoder.experts);
+  builder.add("experts.gate_up_proj", {experts, 2 * width, hidden});
+  builder.add("experts.down_proj", {experts, hidden, width});
+}
+
+void zaya_layer(Decoder &decoder, const LayerSpec & /*spec*/) {
+  for (const std::string_view part : {"post_attention_residual_scale", "post_mlp_residual_scale"}) {
+    const auto scope = decoder.builder.in(part);
+    for (const std::string_view name :
+         {"hidden_states_bias", "hidden_states_scale", "residual_bias", "residual_scale"}) {
+      decoder.builder.add(name, {decoder.hidden});
+    }
+  }
+}
+
+void zaya_model(Decoder &decoder) {
+  decoder.builder.add("model.input_hidden_states_bias", {decoder.hidden});
+  decoder.builder.add("model.input_hidden_states_scale", {decoder.hidden});
+  if (decoder.config.flag("lm_head_bias")) {
+    decoder.builder.add("lm_head.bias", {decoder.architecture.vocabulary});
+  }
+}
+
+// The slow stack is the table's; the fast one repeats it.
+void hrm_model(Decoder &decoder) {
+  Architecture &architecture = decoder.architecture;
+  const auto stored = static_cast<std::size_t>(decoder.layers);
+  const auto root = decoder.builder.in("model");
+  decoder.builder.add("z_L_init", {decoder.hidden});
+  Layer layer;
+  std::int64_t routed = 0;
+  decoder.layer = &layer;
+  decoder.experts = &routed;
+  const auto scope = decoder.builder.over("L_module.layers", decoder.layers);
+  emit_layer(decoder, decoder.dense_spec);
+  layer.feed_forward.active_parameters = layer.feed_forward.parameters;
+  architecture.layers.insert(architecture.layers.end(), stored, layer);
+}
+
+} // namespace headwater::estimator
