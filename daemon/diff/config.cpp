@@ -1,0 +1,351 @@
+#include "daemon/diff/config_canonical.hpp"
+#include "daemon/diff/config_keys.hpp"
+#include "daemon/diff/subjects.hpp"
+
+#include "estimator/defaults.hpp"
+#include "schemas/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headwater::diff {
+namespace {
+
+using read::FileRole;
+
+constexpr std::size_t most_unknown_keys = 40;
+
+/// Keys whose change is told elsewhere: where generation stops (stop set) and what code runs (code).
+bool told_elsewhere(std::string_view key) {
+  return key == "eos_token_id" || key == "auto_map" || key == "stop_token_ids" || key == "stop_strings";
+}
+
+std::string canonical_dtype(const Json &value) {
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+/// What a config takes for a key that it leaves out, as far as it is known for its model type.
+std::optional<Json> default_of(const Json &config, const std::string &key) {
+  const auto type = config.find("model_type");
+  if (type == config.end() || !type->is_string())
+    return std::nullopt;
+  const std::string_view row = estimator::type_defaults(type->get_ref<const std::string &>());
+  const std::string_view value = estimator::default_value(row, key);
+  if (value.empty())
+    return std::nullopt;
+  Json parsed = Json::parse(value, nullptr, false);
+  if (parsed.is_discarded())
+    parsed = Json(std::string(value));
+  return canonical_numbers(parsed);
+}
+
+/// Keys where an explicit null and an absent key are not the same thing to the code that reads them.
+bool null_matters(std::string_view key) {
+  constexpr auto keys = std::to_array<std::string_view>({"sliding_window", "num_key_value_heads", "pad_token_id", "bos_token_id"});
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+class ConfigDiff {
+public:
+  ConfigDiff(std::string path, const Json &before, const Json &after, Changes &changes)
+      : path_(std::move(path)), left_(canonical_config(before)), right_(canonical_config(after)), changes_(changes) {}
+
+  void run() {
+    compare(*left_.json, *right_.json, "", "");
+    if (unknown_ > most_unknown_keys)
+      changes_.push_back(make_change("config.unknown", path_, "null", "null",
+                                     fmt::format("{} more keys that we do not know differ.", unknown_ - most_unknown_keys)));
+  }
+
+private:
+  /// Where a canonical pointer stands in a file.
+  static std::string original(const CanonicalConfig &config, const std::string &pointer) {
+    const auto at = config.moved.find(pointer);
+    return at != config.moved.end() ? at->second : pointer;
+  }
+
+  std::string place(const std::string &pointer, bool in_after) const {
+    return path_ + "#" + original(in_after ? right_ : left_, pointer);
+  }
+
+  void add(std::string_view kind, const std::string &pointer, const Json *before, const Json *after, std::string sentence) {
+    changes_.push_back(make_change(kind, place(pointer, after != nullptr), before != nullptr ? json_text(*before) : "null",
+                                   after != nullptr ? json_text(*after) : "null", std::move(sentence)));
+  }
+
+  void compare(const Json &before, const Json &after, const std::string &pointer, const std::string &group) {
+    std::set<std::string> keys;
+    for (const auto &[key, value] : before.items())
+      keys.insert(key);
+    for (const auto &[key, value] : after.items())
+      keys.insert(key);
+    for (const std::string &key : keys) {
+      if (told_elsewhere(key))
+        continue;
+      const auto left = before.find(key);
+      const auto right = after.find(key);
+      const Json *a = left != before.end() ? &*left : nullptr;
+      const Json *b = right != after.end() ? &*right : nullptr;
+      one(key, a, b, pointer + "/" + pointer_key(key), group, before, after);
+    }
+  }
+
+  void one(const std::string &key, const Json *a, const Json *b, const std::string &pointer, const std::string &group,
+           const Json &before, const Json &after) {
+    if (a != nullptr && b != nullptr && *a == *b) {
+      if (a->is_object())
+        compare(*a, *b, pointer, group.empty() ? key : group);
+      else
+        told_by_another_name(key, *a, *b, pointer);
+      return;
+    }
+    if (a != nullptr && b != nullptr && a->is_object() && b->is_object() && key != "id2label" && key != "label2id")
+      return compare(*a, *b, pointer, group.empty() || key.ends_with("_config") ? key : group);
+    if ((a == nullptr || b == nullptr) && stands_without(key, a != nullptr ? *a : *b, a != nullptr ? after : before, group)) {
+      add("config.default-stated", pointer, a, b,
+          fmt::format("{} {}; this is what holds without it.", plain_text(key, 60),
+                      b != nullptr ? "is now stated as " + shown(*b) : "is no longer stated as " + shown(*a)));
+      return;
+    }
+    const std::string kind = kind_of(key, a, b, group);
+    if (kind == "config.unknown" && ++unknown_ > most_unknown_keys)
+      return;
+    if (kind == "tokenizer.class" && same_class(a, b)) {
+      add("tokenizer.serialised-form", pointer, a, b, fmt::format("{} names the same tokenizer class in another form: {}.", key,
+                                                                  b != nullptr ? shown(*b) : "nothing"));
+      return;
+    }
+    const ConfigKey *row = find_config_key(key);
+    std::string sentence = describe(row != nullptr ? row->noun : "", {pointer, key, a, b});
+    sentence += consequence(key, kind, a, b, before, after);
+    add(kind, pointer, a, b, std::move(sentence));
+  }
+
+  static bool same_class(const Json *a, const Json *b) {
+    const auto stem = [](const Json *value) {
+      std::string text = value != nullptr && value->is_string() ? value->get<std::string>() : "";
+      if (text.ends_with("Fast"))
+        text.resize(text.size() - 4);
+      return text;
+    };
+    return a != nullptr && b != nullptr && stem(a) == stem(b);
+  }
+
+  /// The same value under another key, or in another spelling.
+  void told_by_another_name(const std::string &key, const Json &a, const Json &b, const std::string &pointer) {
+    const std::string from = original(left_, pointer);
+    const std::string to = original(right_, pointer);
+    const auto old_spelling = left_.spelled.find(pointer);
+    const auto new_spelling = right_.spelled.find(pointer);
+    const std::string was = old_spelling != left_.spelled.end() ? old_spelling->second : json_text(a);
+    const std::string is = new_spelling != right_.spelled.end() ? new_spelling->second : json_text(b);
+    if (from != to)
+      changes_.push_back(make_change("config.renamed", path_ + "#" + to, was, is,
+                                     fmt::format("{} is now written as {}; the value, {}, is the same.",
+                                                 plain_text(from.substr(1), 100), plain_text(to.substr(1), 100), shown(b))));
+    else if (was != is)
+      changes_.push_back(make_change("config.renamed", path_ + "#" + to, was, is,
+                                     fmt::format("{}: {} is now written {}, a known alias of the same meaning.",
+                                                 plain_text(key, 60), plain_text(was, 60), plain_text(is, 60))));
+  }
+
+  /// True when leaving the key out (in `without`) means the same as `value`.
+  static bool stands_without(const std::string &key, const Json &value, const Json &without, const std::string &group) {
+    if (!group.empty() && !group.ends_with("_config"))
+      return value.is_null();
+    if (const std::optional<Json> known = default_of(without, key))
+      return *known == value;
+    if (value.is_null())
+      return !null_matters(key);
+    const ConfigKey *row = find_config_key(key);
+    if (key == "rope_parameters")
+      return value == Json{{"rope_type", "default"}};
+    // Library-wide defaults of PretrainedConfig, the same for all model types.
+    return row != nullptr && row->kind == "config.runtime" &&
+           ((key == "use_cache" && value == Json(true)) || (key == "return_dict" && value == Json(true)) ||
+            (key.starts_with("output_") && value == Json(false)) || (key == "torchscript" && value == Json(false)));
+  }
+
+  static std::string kind_of(const std::string &key, const Json *a, const Json *b, const std::string &group) {
+    if (group == "quantization_config" || group == "compression_config")
+      return key == "quant_method" ? "config.quantisation" : "config.quantisation-option";
+    if (const ConfigKey *row = find_config_key(key))
+      return std::string(row->kind);
+    if (group == "rope_parameters")
+      return (a != nullptr && a->is_array()) || (b != nullptr && b->is_array()) ? "config.rope-factors" : "config.rope";
+    if (is_generation_key(key))
+      return key.find("length") != std::string::npos || key.find("new_tokens") != std::string::npos ? "sampling.length"
+                                                                                                       : "sampling.default";
+    if (key.ends_with("_token_id") || key.ends_with("_token_index"))
+      return "config.token-ids";
+    if (key.ends_with("dropout") || key.ends_with("_pdrop"))
+      return "config.training";
+    return "config.unknown";
+  }
+
+  std::string consequence(const std::string &key, const std::string &kind, const Json *a, const Json *b, const Json &before,
+                          const Json &after) const {
+    if (kind == "config.attention" && key == "num_key_value_heads" && a != nullptr && b != nullptr) {
+      const std::optional<std::int64_t> from = cache_bytes(before);
+      const std::optional<std::int64_t> to = cache_bytes(after);
+      if (from && to)
+        return fmt::format(" The KV cache takes {} instead of {} bytes a token at 16 bits.", with_thousands(*to), with_thousands(*from));
+    }
+    if (kind == "config.context" && a != nullptr && b != nullptr && a->is_number() && b->is_number() && b->get<double>() > 0 && a->get<double>() > 0)
+      return fmt::format(" The cache of one longest sequence is multiplied by {:.4g}.", b->get<double>() / a->get<double>());
+    if (kind == "config.rope-factors")
+      return " Files converted from this model must be made again.";
+    if (kind == "config.dtype" && a != nullptr && b != nullptr)
+      return fmt::format(" Loaded without an explicit format, the weights are now {}.", plain_text(canonical_dtype(*b), 40));
+    if (kind == "config.model-type")
+      return " Other code loads the model.";
+    if (kind == "config.vocabulary")
+      return " Software that checks the tokenizer against it, and adapters that hold embeddings, may fail.";
+    return {};
+  }
+
+  /// Bytes that one token adds to the KV cache at 16 bits, for plain grouped-query attention in all layers.
+  static std::optional<std::int64_t> cache_bytes(const Json &config) {
+    const auto number = [&](const char *key) -> std::int64_t {
+      const auto at = config.find(key);
+      return at != config.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
+    };
+    if (config.contains("kv_lora_rank") || config.contains("layer_types") || config.contains("hybrid_override_pattern"))
+      return std::nullopt;
+    const std::int64_t layers = number("num_hidden_layers");
+    const std::int64_t heads = number("num_attention_heads");
+    const std::int64_t kv_heads = number("num_key_value_heads");
+    std::int64_t head = number("head_dim");
+    if (head <= 0 && heads > 0)
+      head = number("hidden_size") / heads;
+    constexpr std::int64_t bound = 1 << 20;
+    if (layers <= 0 || kv_heads <= 0 || head <= 0 || layers > bound || kv_heads > bound || head > bound)
+      return std::nullopt;
+    return 2 * layers * kv_heads * head * 2;
+  }
+
+  std::string path_;
+  CanonicalConfig left_;
+  CanonicalConfig right_;
+  Changes &changes_;
+  std::size_t unknown_ = 0;
+};
+
+/// How a role's files are told: the kinds for trouble with the file, and for its keys where all share one.
+struct RoleKinds {
+  FileRole role;
+  std::string_view removed;
+  std::string_view malformed;
+  std::string_view keys; ///< "" = by the key's own meaning
+  std::string_view added;
+};
+
+constexpr auto role_kinds = std::to_array<RoleKinds>({
+    {FileRole::config, "config.removed", "config.malformed", "", "config.added"},
+    {FileRole::native_params, "config.format-removed", "config.format-malformed", "", "config.format-added"},
+    {FileRole::model_index, "config.layout", "config.layout", "config.layout", "config.added"},
+    {FileRole::adapter_config, "config.adapter", "config.adapter", "config.adapter-option", "config.added"},
+    {FileRole::processor_config, "config.processor", "config.processor", "config.processor", "config.added"},
+    {FileRole::quantisation_config, "config.quantisation-option", "config.quantisation-malformed",
+     "config.quantisation-option", "config.added"},
+});
+
+bool adapter_breaks(std::string_view key) {
+  constexpr auto keys = std::to_array<std::string_view>(
+      {"base_model_name_or_path", "peft_type", "r", "target_modules", "modules_to_save", "revision", "task_type", "target_parameters"});
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+bool says_where_from(std::string_view key) {
+  constexpr auto keys = std::to_array<std::string_view>({"transformers_version", "_diffusers_version", "peft_version",
+                                                         "_name_or_path", "processor_class", "producer"});
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+std::string key_kind(const RoleKinds &kinds, const std::string &key, const Json *a, const Json *b) {
+  if (says_where_from(key))
+    return "config.provenance";
+  if (kinds.role == FileRole::adapter_config && adapter_breaks(key))
+    return "config.adapter";
+  if (kinds.role == FileRole::quantisation_config && (key == "quant_method" || key == "quant_algo" || key == "bits"))
+    return "config.quantisation";
+  const bool null_to_absent = (a == nullptr && b->is_null()) || (b == nullptr && a->is_null());
+  return null_to_absent ? "config.default-stated" : std::string(kinds.keys);
+}
+
+void compare_keys(const RoleKinds &kinds, const std::string &path, const std::string &pointer, const Json &before,
+                  const Json &after, Changes &changes) {
+  std::set<std::string> keys;
+  for (const auto &[key, value] : before.items())
+    keys.insert(key);
+  for (const auto &[key, value] : after.items())
+    keys.insert(key);
+  std::size_t told = 0;
+  for (const std::string &key : keys) {
+    // The template and the code that a processor names are told with the template and the code.
+    if (key == "chat_template" || key == "auto_map")
+      continue;
+    const auto left = before.find(key);
+    const auto right = after.find(key);
+    const Json *a = left != before.end() ? &*left : nullptr;
+    const Json *b = right != after.end() ? &*right : nullptr;
+    if (a != nullptr && b != nullptr && *a == *b)
+      continue;
+    const std::string at = pointer + "/" + pointer_key(key);
+    if (a != nullptr && b != nullptr && a->is_object() && b->is_object() && key != "producer") {
+      compare_keys(kinds, path, at, *a, *b, changes);
+      continue;
+    }
+    if (++told > most_unknown_keys)
+      continue;
+    changes.push_back(make_change(key_kind(kinds, key, a, b), path + "#" + at, a != nullptr ? json_text(*a) : "null",
+                                  b != nullptr ? json_text(*b) : "null", describe("", {at, key, a, b})));
+  }
+  if (told > most_unknown_keys)
+    changes.push_back(make_change(kinds.keys, path + "#" + pointer, "null", "null",
+                                  fmt::format("{} more keys differ.", told - most_unknown_keys)));
+}
+
+void compare_file(const RoleKinds &kinds, const Sides &sides, const FilePair &file, Changes &changes) {
+  using State = Document::State;
+  const Document before = read_document(sides.before, file.path);
+  const Document after = read_document(sides.after, file.path);
+  const auto note = [&](std::string_view kind, std::string sentence) {
+    changes.push_back(make_change(kind, file.path, id_text(file.before),
+                                  id_text(file.after), std::move(sentence)));
+  };
+  if (after.state == State::absent)
+    return note(kinds.removed, fmt::format("{} was removed.", file.path));
+  if (after.state == State::malformed && before.state != State::malformed)
+    return note(kinds.malformed, fmt::format("{} does not load: {}.", file.path, after.problem));
+  if (before.state == State::absent)
+    return note(kinds.added, fmt::format("{} was added.", file.path));
+  if (after.state != State::ok)
+    return note("config.unreadable", fmt::format("{} differs and was not compared: {}.", file.path, after.problem));
+  if (before.state != State::ok)
+    return note("config.unreadable",
+                fmt::format("{} can be read now and could not before, so it was not compared: {}.", file.path, before.problem));
+  if (kinds.keys.empty())
+    ConfigDiff(file.path, *before.json, *after.json, changes).run();
+  else
+    compare_keys(kinds, file.path, "", canonical_numbers(*before.json), canonical_numbers(*after.json), changes);
+}
+
+} // namespace
+
+void diff_config(const Sides &sides, Changes &changes) {
+  for (const FilePair &file : sides.files) {
+    if (!file.differs)
+      continue;
+    const auto kinds = std::ranges::find(role_kinds, file.role, &RoleKinds::role);
+    if (kinds != role_kinds.end())
+      compare_file(*kinds, sides, file, changes);
+  }
+}
+
+} // namespace headwater::diff

@@ -1,0 +1,151 @@
+#include "daemon/diff/config_canonical.hpp"
+
+#include "daemon/diff/sides.hpp"
+
+#include <array>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace headwater::diff {
+namespace {
+
+using Rename = std::pair<const char *, const char *>;
+
+/// Keys of the file's top that belong to the rotary positions, and what they are called there.
+constexpr auto rope_keys = std::to_array<Rename>({
+    {"rope_theta", "rope_theta"},
+    {"rotary_emb_base", "rope_theta"},
+    {"partial_rotary_factor", "partial_rotary_factor"},
+    {"rotary_pct", "partial_rotary_factor"},
+});
+
+class Canonicaliser {
+public:
+  CanonicalConfig run(const Json &config) {
+    Json json = canonical_numbers(config);
+    rewrite(json, "");
+    out_.json = std::make_shared<const Json>(std::move(json));
+    return std::move(out_);
+  }
+
+private:
+  void rewrite(Json &config, const std::string &at) {
+    rename(config, at, "torch_dtype", "dtype");
+    if (const auto dtype = config.find("dtype"); dtype != config.end() && dtype->is_string())
+      if (const std::string text = dtype->get<std::string>(); text.starts_with("torch.")) {
+        out_.spelled[at + "/dtype"] = dtype->dump();
+        *dtype = text.substr(6);
+      }
+    gather_rope(config, at);
+    for (auto &[key, value] : config.items())
+      if (value.is_object() && (key.ends_with("_config") || key == "decoder" || key == "encoder") &&
+          key != "quantization_config")
+        rewrite(value, at + "/" + pointer_key(key));
+  }
+
+  void rename(Json &config, const std::string &at, const char *from, const char *to) {
+    const auto old = config.find(from);
+    if (old == config.end() || config.contains(to))
+      return;
+    Json value = std::move(*old);
+    config.erase(from);
+    config[to] = std::move(value);
+    out_.moved[at + "/" + to] = at + "/" + from;
+  }
+
+  void alias(Json &rope, const std::string &at) {
+    const auto type = rope.find("rope_type");
+    if (type == rope.end() || !type->is_string())
+      return;
+    const std::string text = type->get<std::string>();
+    const std::string canonical = text == "su" ? "longrope" : text == "mrope" ? "default" : text;
+    if (canonical == text)
+      return;
+    out_.spelled[at + "/rope_type"] = type->dump();
+    *type = canonical;
+  }
+
+  void clean(Json &rope, const std::string &at, const std::string &from) {
+    if (const auto type = rope.find("type"); type != rope.end()) {
+      // Some files carry both names; they say the same, and the newer one is read first.
+      if (!rope.contains("rope_type")) {
+        rope["rope_type"] = *type;
+        out_.moved[at + "/rope_type"] = from + "/type";
+      }
+      rope.erase("type");
+    }
+    alias(rope, at);
+  }
+
+  void gather_rope(Json &config, const std::string &at) {
+    const std::string place = at + "/rope_parameters";
+    Json rope = Json::object();
+    if (const auto given = config.find("rope_parameters"); given != config.end() && given->is_object()) {
+      rope = *given;
+      clean(rope, place, place);
+    } else if (const auto scaling = config.find("rope_scaling"); scaling != config.end() && scaling->is_object()) {
+      rope = *scaling;
+      for (const auto &[key, value] : scaling->items())
+        out_.moved[place + "/" + pointer_key(key)] = at + "/rope_scaling/" + pointer_key(key);
+      clean(rope, place, at + "/rope_scaling");
+    } else if (scaling != config.end() && !scaling->is_null()) {
+      return;
+    }
+    const bool by_layer_type = rope.contains("full_attention") || rope.contains("sliding_attention");
+    for (auto &[key, value] : rope.items())
+      if (value.is_object())
+        clean(value, place + "/" + key, place + "/" + key);
+    if (!by_layer_type) {
+      for (const auto &[key, name] : rope_keys)
+        take(config, at, key, rope, place, name);
+      if (rope.contains("original_max_position_embeddings"))
+        config.erase("original_max_position_embeddings");
+      else if (config.contains("original_max_position_embeddings"))
+        take(config, at, "original_max_position_embeddings", rope, place, "original_max_position_embeddings");
+    }
+    if (const auto local = config.find("rope_local_base_freq"); local != config.end() && !by_layer_type) {
+      Json both;
+      if (!rope.contains("rope_type"))
+        rope["rope_type"] = "default";
+      for (const auto &[key, value] : rope.items()) {
+        const std::string flat = place + "/" + pointer_key(key);
+        const auto moved = out_.moved.find(flat);
+        out_.moved[place + "/full_attention/" + pointer_key(key)] = moved != out_.moved.end() ? moved->second : flat;
+      }
+      both["full_attention"] = std::move(rope);
+      both["sliding_attention"] = Json{{"rope_type", "default"}, {"rope_theta", *local}};
+      out_.moved[place + "/sliding_attention/rope_theta"] = at + "/rope_local_base_freq";
+      config.erase("rope_local_base_freq");
+      rope = std::move(both);
+    } else if (!by_layer_type && !rope.empty() && !rope.contains("rope_type")) {
+      rope["rope_type"] = "default";
+    }
+    config.erase("rope_scaling");
+    config.erase("rope_parameters");
+    if (!rope.empty())
+      config["rope_parameters"] = std::move(rope);
+  }
+
+  void take(Json &config, const std::string &at, const char *key, Json &rope, const std::string &place,
+            const char *name) {
+    const auto value = config.find(key);
+    if (value == config.end())
+      return;
+    if (!rope.contains(name) && !value->is_null()) {
+      rope[name] = *value;
+      out_.moved[place + "/" + name] = at + "/" + key;
+    }
+    config.erase(key);
+  }
+
+  CanonicalConfig out_;
+};
+
+} // namespace
+
+CanonicalConfig canonical_config(const Json &config) {
+  return Canonicaliser().run(config);
+}
+
+} // namespace headwater::diff

@@ -1,0 +1,104 @@
+#include "daemon/diff/config_keys.hpp"
+#include "daemon/diff/subjects.hpp"
+
+#include "schemas/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headwater::diff {
+namespace {
+
+using read::FileRole;
+
+/// What transformers' GenerationConfig holds for a key that the file leaves out, as JSON text.
+constexpr auto defaults = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"do_sample", "false"},        {"temperature", "1"},       {"top_p", "1"},
+    {"top_k", "50"},               {"typical_p", "1"},         {"repetition_penalty", "1"},
+    {"num_beams", "1"},            {"num_beam_groups", "1"},   {"length_penalty", "1"},
+    {"diversity_penalty", "0"},    {"epsilon_cutoff", "0"},    {"eta_cutoff", "0"},
+    {"no_repeat_ngram_size", "0"}, {"encoder_no_repeat_ngram_size", "0"},
+    {"encoder_repetition_penalty", "1"}, {"max_length", "20"}, {"min_length", "0"},
+    {"num_return_sequences", "1"}, {"early_stopping", "false"}, {"remove_invalid_values", "false"},
+    {"renormalize_logits", "false"}, {"output_scores", "false"}, {"use_cache", "true"},
+    {"return_dict_in_generate", "false"}, {"output_attentions", "false"}, {"output_hidden_states", "false"},
+});
+
+bool is_default(std::string_view key, const Json &value) {
+  if (value.is_null())
+    return true;
+  const auto row = std::ranges::find(defaults, key, [](const auto &entry) { return entry.first; });
+  return row != defaults.end() && Json::parse(row->second) == value;
+}
+
+std::string kind_of(const std::string &key, const Json *a, const Json *b) {
+  if (key == "transformers_version" || key == "_from_model_config" || key == "_commit_hash")
+    return "config.provenance";
+  if ((a == nullptr && is_default(key, *b)) || (b == nullptr && is_default(key, *a)))
+    return "sampling.default-stated";
+  if (key == "pad_token_id" || key == "bos_token_id" || key == "decoder_start_token_id")
+    return "config.token-ids";
+  if (key.find("length") != std::string::npos || key.find("new_tokens") != std::string::npos)
+    return key == "length_penalty" ? "sampling.default" : "sampling.length";
+  return is_generation_key(key) ? "sampling.default" : "sampling.other";
+}
+
+void compare(const std::string &path, const Json &before, const Json &after, Changes &changes) {
+  std::set<std::string> keys;
+  for (const auto &[key, value] : before.items())
+    keys.insert(key);
+  for (const auto &[key, value] : after.items())
+    keys.insert(key);
+  std::size_t told = 0;
+  for (const std::string &key : keys) {
+    if (key == "eos_token_id" || key == "stop_strings")
+      continue;
+    const auto left = before.find(key);
+    const auto right = after.find(key);
+    const Json *a = left != before.end() ? &*left : nullptr;
+    const Json *b = right != after.end() ? &*right : nullptr;
+    if ((a != nullptr && b != nullptr && *a == *b) || ++told > 60)
+      continue;
+    const std::string kind = kind_of(key, a, b);
+    std::string sentence = describe("", {path, key, a, b});
+    if (kind == "sampling.default" || kind == "sampling.length")
+      sentence += " Requests that do not set it are answered differently.";
+    changes.push_back(make_change(kind, path + "#/" + pointer_key(key), a != nullptr ? json_text(*a) : "null",
+                                  b != nullptr ? json_text(*b) : "null", std::move(sentence)));
+  }
+}
+
+void compare_file(const Sides &sides, const FilePair &file, Changes &changes) {
+  using State = Document::State;
+  const Document before = read_document(sides.before, file.path);
+  const Document after = read_document(sides.after, file.path);
+  const auto note = [&](std::string_view kind, std::string sentence) {
+    changes.push_back(make_change(kind, file.path, id_text(file.before),
+                                  id_text(file.after), std::move(sentence)));
+  };
+  if (after.state == State::malformed && before.state != State::malformed)
+    return note("sampling.malformed", fmt::format("{} does not load: {}.", file.path, after.problem));
+  if (before.state == State::unread || after.state == State::unread || before.state == State::malformed ||
+      after.state == State::malformed) {
+    const Document &bad = after.state == State::ok || after.state == State::absent ? before : after;
+    return note("sampling.unreadable", fmt::format("{} differs and was not compared: {}.", file.path, bad.problem));
+  }
+  if (before.state == State::absent && !loadable(sides.before))
+    return note("sampling.added", fmt::format("{} was added.", file.path));
+  compare(file.path, canonical_numbers(*before.json), canonical_numbers(*after.json), changes);
+}
+
+} // namespace
+
+void diff_sampling(const Sides &sides, Changes &changes) {
+  for (const FilePair &file : sides.files)
+    if (file.role == FileRole::generation_config && file.differs)
+      compare_file(sides, file, changes);
+}
+
+} // namespace headwater::diff

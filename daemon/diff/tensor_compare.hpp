@@ -1,0 +1,26 @@
+#pragma once
+
+#include "daemon/diff/subjects.hpp"
+#include "daemon/diff/weight_groups.hpp"
+
+#include <string>
+#include <vector>
+
+namespace headwater::diff {
+
+/// A list of tensors by name, as headers (or the tensor table of a GGUF file) have it.
+struct TensorView {
+  std::string_view name;
+  std::string_view dtype;
+  const std::vector<std::int64_t> *shape = nullptr;
+};
+
+/// Names, shapes and dtypes that differ between two lists sorted by name: renamed, removed, added, reshaped, other dtype.
+/// Returns false when the lists are equal.
+bool compare_tensors(const std::string &path, const std::vector<TensorView> &before, const std::vector<TensorView> &after,
+                     Changes &changes);
+
+/// "[4096, 1024]".
+std::string shown_shape(const std::vector<std::int64_t> &shape);
+
+} // namespace headwater::diff
