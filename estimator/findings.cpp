@@ -25,7 +25,7 @@ bool is_mixing(NodeType type) {
 }
 
 void check_input(RuleView &view) {
-  if (view.any([](const Node &node) { return node.type == NodeType::input; }))
+  if (view.count(NodeType::input) > 0)
     return;
   view.say("The graph has no Input node: shapes cannot flow", "Add an Input node with its shape.");
 }
@@ -42,7 +42,7 @@ void check_isolated(RuleView &view) {
     return;
   std::string names;
   for (std::uint32_t i = 0; i < view.size(); ++i) {
-    if (!view.before[i].empty() || !view.after[i].empty())
+    if (!view.before(i).empty() || !view.after(i).empty())
       continue;
     names += (names.empty() ? "" : ", ") + view.node(i).name;
   }
@@ -53,7 +53,7 @@ void check_isolated(RuleView &view) {
 
 void check_dead_end(RuleView &view) {
   for (std::uint32_t i = 0; i < view.size(); ++i) {
-    if (view.before[i].empty() || !view.after[i].empty())
+    if (view.before(i).empty() || !view.after(i).empty())
       continue;
     if (view.node(i).type == NodeType::output)
       continue;
@@ -63,65 +63,74 @@ void check_dead_end(RuleView &view) {
 }
 
 /// Says one sentence for each edge whose two ends pass.
-template <class First, class Second>
-void check_pair(RuleView &view, const First &first, const Second &second, std::string_view sentence,
-                std::string_view fix) {
-  view.for_each_edge([&](const Node &from, const Node &to) {
-    if (!first(from) || !second(to))
-      return;
-    view.say(fmt::format(fmt::runtime(sentence), from.name, to.name), std::string(fix));
-  });
+void check_pair(RuleView &view, bool (*first)(NodeType), bool (*second)(NodeType),
+                std::string_view sentence, std::string_view fix) {
+  if (view.count(first) == 0 || view.count(second) == 0)
+    return;
+  for (std::uint32_t i = 0; i < view.size(); ++i) {
+    if (!first(view.node(i).type))
+      continue;
+    for (const std::uint32_t next : view.after(i)) {
+      if (!second(view.node(next).type))
+        continue;
+      view.say(fmt::format(fmt::runtime(sentence), view.node(i).name, view.node(next).name),
+               std::string(fix));
+    }
+  }
+}
+
+bool is_dropout(NodeType type) {
+  return type == NodeType::dropout;
+}
+bool is_flatten(NodeType type) {
+  return type == NodeType::flatten;
+}
+bool is_linear(NodeType type) {
+  return type == NodeType::linear;
+}
+bool is_squashing(NodeType type) {
+  return type == NodeType::softmax || type == NodeType::sigmoid;
 }
 
 void check_norm_after_activation(RuleView &view) {
-  check_pair(
-      view, [](const Node &node) { return is_activation(node.type); },
-      [](const Node &node) { return is_norm(node.type); },
-      "{1} normalises what {0} has already bent", "Put the norm before the activation.");
+  check_pair(view, is_activation, is_norm, "{1} normalises what {0} has already bent",
+             "Put the norm before the activation.");
 }
 
 void check_dropout_before_norm(RuleView &view) {
-  check_pair(
-      view, [](const Node &node) { return node.type == NodeType::dropout; },
-      [](const Node &node) { return is_norm(node.type); },
-      "{0} directly before {1}: the norm's statistics differ between training and use",
-      "Put the dropout after the norm.");
+  check_pair(view, is_dropout, is_norm,
+             "{0} directly before {1}: the norm's statistics differ between training and use",
+             "Put the dropout after the norm.");
 }
 
-void check_before_output(RuleView &view, bool (*test)(const Node &), std::string_view sentence,
+void check_before_output(RuleView &view, bool (*test)(NodeType), std::string_view sentence,
                          std::string_view fix) {
   const std::uint32_t output = view.first_output();
   if (output == view.size())
     return;
-  for (const std::uint32_t index : view.before[output]) {
-    if (!test(view.node(index)))
+  for (const std::uint32_t index : view.before(output)) {
+    if (!test(view.node(index).type))
       continue;
     view.say(fmt::format(fmt::runtime(sentence), view.node(index).name), std::string(fix));
   }
 }
 
 void check_output_activation(RuleView &view) {
-  check_before_output(
-      view,
-      [](const Node &node) {
-        return node.type == NodeType::softmax || node.type == NodeType::sigmoid;
-      },
-      "{} before the output: a loss on logits applies it a second time",
-      "Give logits and leave the activation to the loss.");
+  check_before_output(view, is_squashing,
+                      "{} before the output: a loss on logits applies it a second time",
+                      "Give logits and leave the activation to the loss.");
 }
 
 void check_norm_at_output(RuleView &view) {
   if (view.graph.tied_head)
     return;
-  check_before_output(
-      view, [](const Node &node) { return is_norm(node.type); },
-      "{} is the last layer: outputs are normalised, not scored",
-      "Add the head, or expect hidden states from this model.");
+  check_before_output(view, is_norm, "{} is the last layer: outputs are normalised, not scored",
+                      "Add the head, or expect hidden states from this model.");
 }
 
 void check_residual(RuleView &view) {
-  const std::int64_t depth = view.count([](const Node &node) { return is_weighted(node.type); });
-  if (depth < 8 || view.any([](const Node &node) { return node.type == NodeType::add; }))
+  const std::int64_t depth = view.count(is_weighted);
+  if (depth < 8 || view.count(NodeType::add) > 0)
     return;
   view.say(
       fmt::format("{} convolution and linear layers in a row and no residual connection", depth),
@@ -131,7 +140,7 @@ void check_residual(RuleView &view) {
 void check_vanishing_gradient(RuleView &view) {
   if (layer_count(view.graph) < 5)
     return;
-  const std::int64_t count = view.count([](const Node &node) { return is_saturating(node.type); });
+  const std::int64_t count = view.count(is_saturating);
   if (count == 0)
     return;
   view.say(
@@ -140,8 +149,8 @@ void check_vanishing_gradient(RuleView &view) {
 }
 
 void check_deep_without_norm(RuleView &view) {
-  const std::int64_t depth = view.count([](const Node &node) { return is_mixing(node.type); });
-  if (depth >= 7 && !view.any([](const Node &node) { return is_norm(node.type); })) {
+  const std::int64_t depth = view.count(is_mixing);
+  if (depth >= 7 && view.count(is_norm) == 0) {
     view.say(fmt::format("{} layers and no normalisation", depth), "Add a norm to each block.");
     return;
   }
@@ -157,41 +166,36 @@ void check_deep_without_norm(RuleView &view) {
 }
 
 void check_redundant_activation(RuleView &view) {
-  check_pair(
-      view, [](const Node &node) { return is_activation(node.type); },
-      [](const Node &node) { return is_activation(node.type); },
-      "{0} and {1} follow each other directly", "Keep one of the two.");
+  check_pair(view, is_activation, is_activation, "{0} and {1} follow each other directly",
+             "Keep one of the two.");
 }
 
 void check_consecutive_linear(RuleView &view) {
-  check_pair(
-      view, [](const Node &node) { return node.type == NodeType::linear; },
-      [](const Node &node) { return node.type == NodeType::linear; },
-      "{0} and {1} follow each other with no activation: together they are one linear layer",
-      "Put an activation between them, or merge them.");
+  check_pair(view, is_linear, is_linear,
+             "{0} and {1} follow each other with no activation: together they are one linear layer",
+             "Put an activation between them, or merge them.");
 }
 
 void check_dropout_at_output(RuleView &view) {
-  check_before_output(
-      view, [](const Node &node) { return node.type == NodeType::dropout; },
-      "{} drops outputs at random", "Move the dropout before the head.");
+  check_before_output(view, is_dropout, "{} drops outputs at random",
+                      "Move the dropout before the head.");
 }
 
 void check_double_norm(RuleView &view) {
-  check_pair(
-      view, [](const Node &node) { return is_norm(node.type); },
-      [](const Node &node) { return is_norm(node.type); }, "{0} and {1} follow each other directly",
-      "Keep one of the two.");
+  check_pair(view, is_norm, is_norm, "{0} and {1} follow each other directly",
+             "Keep one of the two.");
 }
 
 void check_duplicate_position(RuleView &view) {
   // Marks what lies downstream of a position node; edges lead forward in a drawn graph, and the
   // walk ends in any other.
+  if (view.count(is_position) < 2)
+    return;
   for (std::uint32_t start = 0; start < view.size(); ++start) {
     if (!is_position(view.node(start).type))
       continue;
     std::vector<bool> seen(view.size(), false);
-    std::vector<std::uint32_t> open = view.after[start];
+    std::vector<std::uint32_t> open(view.after(start).begin(), view.after(start).end());
     while (!open.empty()) {
       const std::uint32_t index = open.back();
       open.pop_back();
@@ -204,23 +208,19 @@ void check_duplicate_position(RuleView &view) {
                  "Keep one of the two.");
         return;
       }
-      open.insert(open.end(), view.after[index].begin(), view.after[index].end());
+      open.insert(open.end(), view.after(index).begin(), view.after(index).end());
     }
   }
 }
 
 void check_flatten_attention(RuleView &view) {
-  check_pair(
-      view, [](const Node &node) { return node.type == NodeType::flatten; },
-      [](const Node &node) { return is_attention(node.type); },
-      "{0} joins all positions into one before {1}", "Keep the sequence dimension.");
+  check_pair(view, is_flatten, is_attention, "{0} joins all positions into one before {1}",
+             "Keep the sequence dimension.");
 }
 
 void check_saturating_init(RuleView &view) {
-  check_pair(
-      view, [](const Node &node) { return is_weighted(node.type); },
-      [](const Node &node) { return is_saturating(node.type); },
-      "{0} is initialised for ReLU and feeds {1}", "Use Xavier initialisation there.");
+  check_pair(view, is_weighted, is_saturating, "{0} is initialised for ReLU and feeds {1}",
+             "Use Xavier initialisation there.");
 }
 
 struct RuleRow {
@@ -291,13 +291,34 @@ std::array<Rule, rule_total> listed_rules() {
 } // namespace
 
 RuleView::RuleView(const Graph &the_graph)
-    : graph(the_graph), before(the_graph.nodes.size()), after(the_graph.nodes.size()) {
-  for (const auto &[from, to] : graph.edges) {
-    if (from >= graph.nodes.size() || to >= graph.nodes.size())
-      continue;
-    after[from].push_back(to);
-    before[to].push_back(from);
+    : graph(the_graph), before_(neighbours(the_graph, true)), after_(neighbours(the_graph, false)),
+      first_output_(static_cast<std::uint32_t>(the_graph.nodes.size())) {
+  for (std::uint32_t i = size(); i-- > 0;) {
+    const NodeType type = node(i).type;
+    ++by_type_[static_cast<std::size_t>(type)];
+    if (type == NodeType::output)
+      first_output_ = i;
   }
+}
+
+RuleView::Neighbours RuleView::neighbours(const Graph &graph, bool of_targets) {
+  const std::size_t count = graph.nodes.size();
+  Neighbours result;
+  result.starts.resize(count + 1);
+  for (const auto &[from, to] : graph.edges) {
+    if (from < count && to < count)
+      ++result.starts[(of_targets ? to : from) + 1U];
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    result.starts[i + 1] += result.starts[i];
+  result.nodes.resize(result.starts[count]);
+  std::vector<std::uint32_t> next(result.starts.begin(), result.starts.end() - 1);
+  for (const auto &[from, to] : graph.edges) {
+    if (from >= count || to >= count)
+      continue;
+    result.nodes[next[of_targets ? to : from]++] = of_targets ? from : to;
+  }
+  return result;
 }
 
 void RuleView::begin(std::string_view id, std::string_view severity) {
@@ -313,27 +334,13 @@ void RuleView::say_as(std::string_view severity, std::string message, std::strin
   findings.push_back({std::string(id_), std::string(severity), std::move(message), std::move(fix)});
 }
 
-std::int64_t RuleView::count(const std::function<bool(const Node &)> &test) const {
+std::int64_t RuleView::count(bool (*test)(NodeType)) const {
   std::int64_t total = 0;
-  for (const Node &candidate : graph.nodes)
-    total += test(candidate) ? 1 : 0;
+  for (std::size_t i = 0; i < by_type_.size(); ++i) {
+    if (by_type_[i] > 0 && test(static_cast<NodeType>(i)))
+      total += by_type_[i];
+  }
   return total;
-}
-
-void RuleView::for_each_edge(const std::function<void(const Node &, const Node &)> &act) const {
-  for (const auto &[from, to] : graph.edges) {
-    if (from < graph.nodes.size() && to < graph.nodes.size()) {
-      act(graph.nodes[from], graph.nodes[to]);
-    }
-  }
-}
-
-std::uint32_t RuleView::first_output() const {
-  for (std::uint32_t i = 0; i < size(); ++i) {
-    if (graph.nodes[i].type == NodeType::output)
-      return i;
-  }
-  return size();
 }
 
 std::span<const Rule> rules() {

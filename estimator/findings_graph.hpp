@@ -3,22 +3,22 @@
 #include "estimator/structure.hpp"
 #include "schemas/plan.hpp"
 
+#include <array>
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace headwater::estimator {
 
-/// A graph with its edges looked up by node, and the findings of the rule in hand.
+/// A graph with its edges looked up by node and its nodes counted by type, and the findings of the
+/// rule in hand.
 class RuleView {
 public:
   explicit RuleView(const Graph &graph);
 
   const Graph &graph;
-  std::vector<std::vector<std::uint32_t>> before; ///< direct predecessors
-  std::vector<std::vector<std::uint32_t>> after;  ///< direct successors
   std::vector<PlanFinding> findings;
 
   void begin(std::string_view id, std::string_view severity);
@@ -27,16 +27,32 @@ public:
 
   const Node &node(std::uint32_t index) const { return graph.nodes[index]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(graph.nodes.size()); }
-  std::int64_t count(const std::function<bool(const Node &)> &test) const;
-  bool any(const std::function<bool(const Node &)> &test) const { return count(test) > 0; }
-  /// Calls act(first, second) for each edge.
-  void for_each_edge(const std::function<void(const Node &, const Node &)> &act) const;
+  /// Direct predecessors and successors.
+  std::span<const std::uint32_t> before(std::uint32_t index) const { return before_.of(index); }
+  std::span<const std::uint32_t> after(std::uint32_t index) const { return after_.of(index); }
+  /// Nodes of a type, or of all types that pass.
+  std::int64_t count(NodeType type) const { return by_type_[static_cast<std::size_t>(type)]; }
+  std::int64_t count(bool (*test)(NodeType)) const;
   /// The first Output node, or size().
-  std::uint32_t first_output() const;
+  std::uint32_t first_output() const { return first_output_; }
 
 private:
+  /// For each node its neighbours, all in one list.
+  struct Neighbours {
+    std::vector<std::uint32_t> starts;
+    std::vector<std::uint32_t> nodes;
+    std::span<const std::uint32_t> of(std::uint32_t index) const {
+      return std::span(nodes).subspan(starts[index], starts[index + 1] - starts[index]);
+    }
+  };
+  static Neighbours neighbours(const Graph &graph, bool of_targets);
+
   std::string_view id_;
   std::string_view severity_;
+  Neighbours before_;
+  Neighbours after_;
+  std::array<std::int64_t, node_types> by_type_ = {};
+  std::uint32_t first_output_ = 0;
 };
 
 using RuleCheck = void (*)(RuleView &);

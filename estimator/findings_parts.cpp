@@ -26,9 +26,8 @@ double real(std::int64_t value) {
 } // namespace
 
 void check_attention_position(RuleView &view) {
-  const std::int64_t attention =
-      view.count([](const Node &node) { return is_attention(node.type); });
-  if (attention == 0 || view.any([](const Node &node) { return is_position(node.type); }))
+  const std::int64_t attention = view.count(is_attention);
+  if (attention == 0 || view.count(is_position) > 0)
     return;
   if (view.graph.no_position_by_design) {
     view.say_as(
@@ -46,8 +45,7 @@ void check_attention_position(RuleView &view) {
 }
 
 void check_auxiliary_loss(RuleView &view) {
-  const std::int64_t mixtures =
-      view.count([](const Node &node) { return node.type == NodeType::moe; });
+  const std::int64_t mixtures = view.count(NodeType::moe);
   if (mixtures == 0)
     return;
   view.say(fmt::format("{} mixture-of-experts layers: without a load-balancing loss a few experts "
@@ -145,7 +143,7 @@ void check_full_heads_serving(RuleView &view) {
 }
 
 void check_deep_attention(RuleView &view) {
-  const std::int64_t count = view.count([](const Node &node) { return is_attention(node.type); });
+  const std::int64_t count = view.count(is_attention);
   if (count < deep_attention)
     return;
   view.say(fmt::format("{} attention layers deep: with default initialisation the residual stream "
@@ -158,7 +156,7 @@ void check_head_vocabulary(RuleView &view) {
   const std::uint32_t output = view.first_output();
   if (output == view.size())
     return;
-  for (const std::uint32_t index : view.before[output]) {
+  for (const std::uint32_t index : view.before(output)) {
     const Node &head = view.node(index);
     if (head.type != NodeType::linear)
       continue;

@@ -140,14 +140,16 @@ void fill_cards(Plan &plan, const Graph &graph, const PlanOptions &options, cons
   };
 }
 
-void fill_structure(Plan &plan, const Graph &graph) {
+/// Takes the names out of the graph.
+void fill_structure(Plan &plan, Graph &graph) {
   plan.layers = layer_count(graph);
   plan.structure.reserve(graph.nodes.size());
-  for (const Node &node : graph.nodes) {
+  for (Node &node : graph.nodes) {
     PlanNode &row = plan.structure.emplace_back();
-    row.name = node.name;
+    row.name = std::move(node.name);
+    row.shape.reserve(3);
     row.type = label(node.type);
-    row.shape = {1};
+    row.shape.push_back(1);
     if (graph.context > 0)
       row.shape.push_back(graph.context);
     if (node.type != NodeType::input)
@@ -288,7 +290,7 @@ Result<Plan> plan_of(const Architecture &architecture, const Json &config,
   if (architecture.layers.empty() && architecture.encoder_layers.empty())
     return plan;
 
-  const Graph graph = draw(architecture);
+  Graph graph = draw(architecture);
   const Needs reference = needs_of(graph, options, MemoryModel::reference);
   const Needs physical = needs_of(graph, options, MemoryModel::physical);
   const ServeNeed serving = serve(architecture, options.serve_seq);
@@ -299,9 +301,9 @@ Result<Plan> plan_of(const Architecture &architecture, const Json &config,
   plan.cost = {.card = std::string(priced.price_name),
                .one_run_usd =
                    std::round(100 * one_run_usd(graph, priced, options.train_seq)) / 100};
-  fill_structure(plan, graph);
   fill_findings(plan, graph, options);
   fill_ground(plan, graph, config, options);
+  fill_structure(plan, graph);
   return plan;
 }
 

@@ -173,12 +173,23 @@ public:
   explicit Drawing(const Architecture &architecture)
       : architecture_(architecture), hidden_(architecture.hidden),
         physical_(physical_traits(architecture)) {
+    const std::size_t parts = architecture.layers.size() + architecture.encoder_layers.size() +
+                              architecture.mtp_layers.size();
+    graph_.nodes.reserve(6 * parts + 16);
+    graph_.edges.reserve(8 * parts + 16);
     graph_.context = architecture.max_positions;
     graph_.no_position_by_design = architecture.position == PositionKind::none;
     graph_.tied_head = architecture.head && architecture.tied_embeddings;
     norm_type_ = architecture.norm == NormKind::layer ? NodeType::layer_norm : NodeType::rms_norm;
     const std::string_view norm = norm_type_ == NodeType::layer_norm ? "LayerNorm" : "RMSNorm";
     norm_name_ = norm;
+    norm_bytes_ = physical_norm(physical_, hidden_);
+    for (const TensorRun &run : architecture.tensors) {
+      if (!run.mtp || !run.tied_to.empty())
+        continue;
+      mtp_embedding_ = mtp_embedding_ || run.name.find("embed_tokens.weight") != std::string::npos;
+      mtp_head_ = mtp_head_ || run.name.find("head.weight") != std::string::npos;
+    }
   }
 
   Graph draw() {
@@ -196,7 +207,10 @@ public:
     draw_end();
     for (std::size_t i = 0; i < predictions.size(); ++i) {
       tip_ = predictions[i];
-      append(NodeType::output, fmt::format("MTP_{}_Output", i + 1));
+      const std::int64_t width = graph_.nodes[tip_].width;
+      Node &output = append(NodeType::output, fmt::format("MTP_{}_Output", i + 1));
+      output.in_width = width;
+      output.width = width;
     }
     settle();
     return std::move(graph_);
@@ -228,7 +242,7 @@ private:
     }
     node.reference_held = 2 * real(hidden_);
     node.macs = 2 * real(hidden_);
-    node.physical = physical_norm(physical_, hidden_);
+    node.physical = norm_bytes_;
     return node;
   }
 
@@ -285,25 +299,25 @@ private:
 
   void draw_mixer(const Mixer &mixer, const std::string &suffix) {
     const std::uint32_t residual = tip_;
-    norm(fmt::format("{}_{}_1", norm_name_, suffix));
+    norm(norm_name_ + "_" + suffix + "_1");
     const NodeType type = mixer_type(mixer);
-    Node &node = append(type, fmt::format("{}_{}", mixer_name(type), suffix));
+    Node &node = append(type, std::string(mixer_name(type)) + "_" + suffix);
     size_mixer(node, mixer);
     node.physical = physical_mixer(physical_, mixer, hidden_);
-    add(fmt::format("Add_{}_attn", suffix), residual);
+    add("Add_" + suffix + "_attn", residual);
   }
 
   void draw_feed_forward(const FeedForward &part, const std::string &suffix) {
     const std::uint32_t residual = tip_;
-    norm(fmt::format("{}_{}_2", norm_name_, suffix));
+    norm(norm_name_ + "_" + suffix + "_2");
     const bool dense = part.kind == FeedForwardKind::dense;
     NodeType type = part.gated ? NodeType::swiglu : NodeType::feed_forward;
     if (!dense)
       type = part.shared_experts > 0 ? NodeType::shared_expert_moe : NodeType::moe;
-    Node &node = append(type, fmt::format("{}_{}", dense ? "FFN" : "MoE", suffix));
+    Node &node = append(type, (dense ? "FFN_" : "MoE_") + suffix);
     size_feed_forward(node, part);
     node.physical = physical_feed_forward(physical_, part, hidden_);
-    add(fmt::format("Add_{}_ffn", suffix), residual);
+    add("Add_" + suffix + "_ffn", residual);
   }
 
   void draw_layer(const Layer &layer, const std::string &suffix) {
@@ -325,6 +339,13 @@ private:
       norm(prefix + "_HiddenNorm");
       const std::uint32_t hidden_norm = tip_;
       tip_ = embedding_index;
+      if (mtp_embedding_) {
+        tip_ = input_index;
+        Node &copy = append(NodeType::embedding, prefix + "_Embedding");
+        copy.vocabulary = architecture_.vocabulary;
+        copy.parameters = architecture_.vocabulary * hidden_;
+        copy.reference_held = 2 * real(hidden_);
+      }
       norm(prefix + "_EmbeddingNorm");
       Node &concat = append(NodeType::concat, prefix + "_Concat");
       concat.width = 2 * hidden_;
@@ -343,10 +364,20 @@ private:
         draw_layer(layers[i], prefix);
       }
       norm(prefix + "_Norm");
+      if (mtp_head_)
+        append_head(prefix + "_Head");
       ends.push_back(tip_);
     }
     tip_ = trunk;
     return ends;
+  }
+
+  void append_head(std::string name) {
+    Node &head = append(NodeType::linear, std::move(name));
+    head.width = architecture_.vocabulary;
+    head.parameters = architecture_.vocabulary * hidden_;
+    head.reference_held = 10 * real(architecture_.vocabulary);
+    head.macs = real(architecture_.vocabulary * hidden_);
   }
 
   /// The final norm always; a head of its own only where it is not tied. The reference model keeps
@@ -359,11 +390,7 @@ private:
       node.physical = physical_final_norm(physical_, hidden_);
     }
     if (architecture_.head && !architecture_.tied_embeddings) {
-      Node &head = append(NodeType::linear, "LM_Head");
-      head.width = architecture_.vocabulary;
-      head.parameters = architecture_.vocabulary * hidden_;
-      head.reference_held = 10 * real(architecture_.vocabulary);
-      head.macs = real(architecture_.vocabulary * hidden_);
+      append_head("LM_Head");
     }
     const std::int64_t width = graph_.nodes.back().width;
     Node &output = append(NodeType::output, "Output");
@@ -398,11 +425,15 @@ private:
     last->parameters += missing % norms;
   }
 
+  static constexpr std::uint32_t input_index = 0;
   static constexpr std::uint32_t embedding_index = 1;
 
   const Architecture &architecture_;
   std::int64_t hidden_;
   PhysicalTraits physical_;
+  PhysicalBytes norm_bytes_;
+  bool mtp_embedding_ = false; ///< prediction layers store an embedding and a head of their own
+  bool mtp_head_ = false;
   NodeType norm_type_ = NodeType::rms_norm;
   std::string norm_name_;
   Graph graph_;

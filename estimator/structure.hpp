@@ -3,6 +3,7 @@
 #include "estimator/architecture.hpp"
 #include "estimator/memory_physical.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -55,6 +56,7 @@ enum class NodeType : std::uint8_t {
   flatten,
   other,
 };
+inline constexpr std::size_t node_types = static_cast<std::size_t>(NodeType::other) + 1;
 
 /// "Grouped Query Attn", "Shared-Expert MoE": the label in the structure table.
 std::string_view label(NodeType type);
