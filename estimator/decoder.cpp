@@ -236,7 +236,8 @@ void attention_block(Decoder &decoder, const LayerSpec &spec) {
   const bool out_bias = bias_of(decoder.config, traits.out_bias);
   const auto scope = builder.in(traits.attention);
   if (word_count(traits.projections) == 2) {
-    projection(decoder, word(traits.projections, 0), q + k + v, decoder.hidden, qkv_bias);
+    projection(decoder, word(traits.projections, 0), q + k + v + (traits.gated_query ? q : 0),
+               decoder.hidden, qkv_bias);
     projection(decoder, word(traits.projections, 1), decoder.hidden, spec.heads * spec.value_dim,
                out_bias);
   } else {

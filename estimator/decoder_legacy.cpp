@@ -173,7 +173,7 @@ void zamba2_mamba(Decoder &decoder) {
   sizes.groups = config.size_or("mamba_ngroups", 1);
   sizes.state = config.positive("mamba_d_state");
   sizes.kernel = config.positive("mamba_d_conv");
-  sizes.conv_bias = config.flag("use_conv_bias", true);
+  sizes.conv_bias = true;
   sizes.projection_bias = config.flag("add_bias_linear");
   mamba2_block(decoder, "mamba", sizes);
 }
@@ -217,7 +217,9 @@ void zamba_layer(Decoder &decoder, const LayerSpec &spec) {
   const std::int64_t both = config.size_or("attention_hidden_size", 2 * hidden);
   const std::int64_t dim = config.size_or("attention_head_dim", both / spec.heads);
   const std::int64_t width = config.positive("intermediate_size");
+  const std::int64_t kv_heads = config.size_or("num_key_value_heads", spec.heads);
   add_attention_facts(mixer, spec, dim);
+  mixer.kv_heads = kv_heads;
   const std::string home = fmt::format("model.layers.{}.shared_transf.", hybrid_at(decoder, 0));
   const auto weight = [&](std::string_view name, std::initializer_list<std::int64_t> shape) {
     const std::string full = fmt::format("{}.weight", name);
@@ -228,9 +230,9 @@ void zamba_layer(Decoder &decoder, const LayerSpec &spec) {
     }
   };
   const auto scope = builder.in("shared_transf");
-  for (const std::string_view name : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}) {
-    weight(name, {spec.heads * dim, both});
-  }
+  weight("self_attn.q_proj", {spec.heads * dim, both});
+  weight("self_attn.k_proj", {kv_heads * dim, both});
+  weight("self_attn.v_proj", {kv_heads * dim, both});
   weight("self_attn.o_proj", {hidden, spec.heads * dim});
   weight("feed_forward.gate_proj", {width, hidden});
   weight("feed_forward.up_proj", {width, hidden});

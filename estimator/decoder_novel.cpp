@@ -240,4 +240,135 @@ void hrm_model(Decoder &decoder) {
   architecture.layers.insert(architecture.layers.end(), stored, layer);
 }
 
+void inkling_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  const Config &config = decoder.config;
+  const std::string_view type = type_of(decoder, index);
+  const std::vector<std::int64_t> local = config.numbers("local_layer_ids");
+  const bool sliding =
+      type.empty()
+          ? (local.empty() ? (index + 1) % 6 != 0 : std::ranges::find(local, index) != local.end())
+          : type == "hybrid_sliding";
+  if (sliding) {
+    spec.window = config.size_or("sliding_window_size", 0);
+    spec.heads = config.size_or("swa_num_attention_heads", spec.heads);
+    spec.kv_heads = config.size_or("swa_num_key_value_heads", spec.kv_heads);
+    spec.head_dim = config.size_or("swa_head_dim", spec.head_dim);
+    spec.value_dim = spec.head_dim;
+    spec.variant = 1;
+  }
+}
+
+// Relative logits from a low-rank projection; keys and values pass a short convolution.
+void inkling_attention(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  const std::int64_t rank = config.positive("d_rel");
+  const std::int64_t kernel = config.positive("conv_kernel_size");
+  const std::int64_t extent =
+      spec.variant == 1 ? config.positive("sliding_window_size") : config.positive("rel_extent");
+  const std::int64_t kv = spec.kv_heads * spec.head_dim;
+  builder.linear("r_proj", spec.heads * rank, decoder.hidden);
+  builder.add("rel_logits_proj.proj", {rank, extent});
+  builder.add("k_sconv.conv1d.weight", {kv, 1, kernel});
+  builder.add("v_sconv.conv1d.weight", {kv, 1, kernel});
+  decoder.layer->mixer.conv_kernel = kernel;
+  decoder.layer->mixer.conv_channels = 2 * kv + 2 * decoder.hidden;
+}
+
+// Shared experts are routed too: the gate has a row for each of them.
+void inkling_experts(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  if (spec.experts == 0) {
+    dense_block(decoder, spec.width);
+    return;
+  }
+  FeedForward &ff = decoder.layer->feed_forward;
+  const std::int64_t hidden = decoder.hidden;
+  const std::int64_t shared = config.size_or("n_shared_experts", 0);
+  ff.kind = FeedForwardKind::mixture;
+  ff.gated = true;
+  ff.experts = spec.experts;
+  ff.experts_per_token = config.size_or("num_experts_per_tok", 0);
+  ff.expert_intermediate = spec.width;
+  ff.shared_experts = shared;
+  ff.shared_intermediate = shared * spec.width;
+  const auto scope = builder.in("mlp");
+  builder.linear("gate", spec.experts + shared, hidden);
+  builder.add("gate.global_scale", {1});
+  builder.add("gate.e_score_correction_bias", {spec.experts}, TensorKind::buffer);
+  if (shared > 0) {
+    builder.add("shared_experts.gate_proj", {shared, spec.width, hidden});
+    builder.add("shared_experts.up_proj", {shared, spec.width, hidden});
+    builder.add("shared_experts.down_proj", {shared, hidden, spec.width});
+  }
+  builder.count_into(&ff.parameters, decoder.experts);
+  builder.add("experts.gate_up_proj", {spec.experts, 2 * spec.width, hidden});
+  builder.add("experts.down_proj", {spec.experts, hidden, spec.width});
+}
+
+void inkling_layer(Decoder &decoder, const LayerSpec & /*spec*/) {
+  const std::int64_t kernel = decoder.config.positive("conv_kernel_size");
+  decoder.builder.add("attn_sconv.conv1d.weight", {decoder.hidden, 1, kernel});
+  decoder.builder.add("mlp_sconv.conv1d.weight", {decoder.hidden, 1, kernel});
+}
+
+// One entry of block_configs a layer: heads in a group, width as a multiple, and parts that are
+// left out.
+void nas_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  const Config &config = decoder.config;
+  const Json *blocks = config.find("block_configs");
+  const auto position = static_cast<std::size_t>(index);
+  if (blocks == nullptr || !blocks->is_array() || position >= blocks->size() ||
+      !(*blocks)[position].is_object()) {
+    config.reject("block_configs", "has no entry for each layer");
+    return;
+  }
+  const Config block((*blocks)[position], {}, "block_configs.", config.errors());
+  const Config attention = block.child("attention", {});
+  const Config ffn = block.child("ffn", {});
+  if (attention.flag("no_op")) {
+    spec.mixer = MixerKind::none;
+    spec.variant += 1;
+  } else if (attention.flag("replace_with_linear")) {
+    spec.mixer = MixerKind::recurrent; // one matrix, without a state
+  } else {
+    const std::int64_t group = attention.positive("n_heads_in_group");
+    spec.kv_heads = std::max<std::int64_t>(1, spec.heads / std::max<std::int64_t>(1, group));
+  }
+  if (ffn.flag("no_op")) {
+    spec.feed_forward = FeedForwardKind::none;
+    spec.width = 0;
+    spec.variant += 2;
+  } else if (ffn.flag("replace_with_linear")) {
+    spec.feed_forward = FeedForwardKind::none;
+    spec.width = 0;
+    spec.variant += 4;
+  } else {
+    const double width = 2.0 * ffn.real("ffn_mult", 0) * static_cast<double>(decoder.hidden) / 3.0;
+    if (width < 1 || width > static_cast<double>(max_dimension)) {
+      ffn.reject("ffn_mult", "leaves no usable width");
+      return;
+    }
+    spec.width = (static_cast<std::int64_t>(width) + 255) / 256 * 256;
+  }
+}
+
+void nas_linear(Decoder &decoder, const LayerSpec & /*spec*/) {
+  decoder.layer->mixer.kind = MixerKind::none;
+  decoder.builder.linear("self_attn.linear_attn", decoder.hidden, decoder.hidden);
+}
+
+void nas_norms(Decoder &decoder, const LayerSpec &spec) {
+  if ((spec.variant & 1) == 0) {
+    decoder.builder.norm("input_layernorm", decoder.hidden);
+  }
+  if ((spec.variant & 2) == 0) {
+    decoder.builder.norm("post_attention_layernorm", decoder.hidden);
+  }
+  if ((spec.variant & 4) != 0) {
+    decoder.builder.linear("mlp.linear_mlp", decoder.hidden, decoder.hidden);
+  }
+}
+
 } // namespace headwater::estimator

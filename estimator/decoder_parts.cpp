@@ -614,8 +614,8 @@ void nemotron_h_feed_forward(Decoder &decoder, const LayerSpec &spec) {
   }
   builder.count_into(&ff.parameters, decoder.experts);
   const auto experts = builder.over("experts", spec.experts);
-  builder.linear("up_proj", spec.width, inside, bias);
-  builder.linear("down_proj", inside, spec.width, bias);
+  builder.linear("up_proj", spec.width, inside);
+  builder.linear("down_proj", inside, spec.width);
 }
 
 void olmo_hybrid_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {

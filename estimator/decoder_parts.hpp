@@ -88,5 +88,12 @@ void zaya_experts(Decoder &decoder, const LayerSpec &spec);
 void zaya_layer(Decoder &decoder, const LayerSpec &spec);
 void zaya_model(Decoder &decoder);
 void hrm_model(Decoder &decoder);
+void inkling_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void inkling_attention(Decoder &decoder, const LayerSpec &spec);
+void inkling_experts(Decoder &decoder, const LayerSpec &spec);
+void inkling_layer(Decoder &decoder, const LayerSpec &spec);
+void nas_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void nas_linear(Decoder &decoder, const LayerSpec &spec);
+void nas_norms(Decoder &decoder, const LayerSpec &spec);
 
 } // namespace headwater::estimator

@@ -61,7 +61,8 @@ void deepseek_v4_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
   spec.mixer = MixerKind::recurrent; // read by deepseek_v4_attention
   spec.feed_forward = FeedForwardKind::mixture;
   spec.experts = config.positive("n_routed_experts");
-  spec.width = config.positive("moe_intermediate_size");
+  // The config class spells the experts' width both ways, and the general one wins.
+  spec.width = config.size_or("intermediate_size", config.positive("moe_intermediate_size"));
 }
 
 // One latent serves as key and value of all heads; most layers add a compressed view of what the

@@ -25,7 +25,10 @@ const DefaultsRow defaults_first[] = {
      " vocab_size=32000 hidden_size=4096 intermediate_size=4096 num_hidden_layers=32 "
      "num_attention_heads=32 max_position_embeddings=2048 tie_word_embeddings=false "
      "attention_bias=false mlp_bias=false moe_num_experts=8 moe_topk=2 moe_num_shared_experts=2 "},
-    {"audioflamingo3", "  "},
+    {"audioflamingo3", " projector_bias=true "},
+    {"audioflamingo3_encoder",
+     " num_mel_bins=128 num_hidden_layers=32 num_attention_heads=20 intermediate_size=5120 "
+     "hidden_size=1280 max_source_positions=1500 "},
     {"axk1",
      " vocab_size=163840 hidden_size=7168 intermediate_size=18432 moe_intermediate_size=2048 "
      "num_hidden_layers=61 num_attention_heads=64 num_key_value_heads=64 n_shared_experts=1 "
@@ -237,8 +240,8 @@ const DefaultsRow defaults_first[] = {
      " vocab_size=150144 hidden_size=2048 intermediate_size=6144 num_hidden_layers=49 "
      "num_attention_heads=32 num_key_value_heads=4 max_position_embeddings=262144 "
      "tie_word_embeddings=false sliding_window=513 decoder_sparse_step=1 "
-     "moe_intermediate_size=512 shared_expert_intermediate_size=1024 num_experts_per_tok=6 "
-     "num_experts=256 head_dim=128 attention_bias=false "},
+     "moe_intermediate_size=512 num_experts_per_tok=6 num_experts=256 head_dim=128 "
+     "attention_bias=false "},
     {"fsmt",
      " src_vocab_size=42024 tgt_vocab_size=42024 d_model=1024 max_position_embeddings=1024 "
      "encoder_ffn_dim=4096 encoder_layers=12 encoder_attention_heads=16 decoder_ffn_dim=4096 "
@@ -269,7 +272,9 @@ const DefaultsRow defaults_first[] = {
      "tie_word_embeddings=true attention_bias=false sliding_window=512 "
      "vocab_size_per_layer_input=262144 hidden_size_per_layer_input=256 attention_k_eq_v=false "
      "num_kv_shared_layers=0 enable_moe_block=false use_double_wide_mlp=false "},
-    {"gemma4_unified_assistant", " tie_word_embeddings=true "},
+    {"gemma4_unified_assistant",
+     " backbone_hidden_size=3840 use_ordered_embeddings=false num_centroids=2048 "
+     "tie_word_embeddings=true "},
     {"gemma4_unified_text",
      " vocab_size=262144 hidden_size=2304 intermediate_size=9216 num_hidden_layers=30 "
      "num_attention_heads=8 num_key_value_heads=4 head_dim=256 max_position_embeddings=262144 "
@@ -395,17 +400,20 @@ const DefaultsRow defaults_first[] = {
     {"inkling2_loop_text",
      " vocab_size=201024 hidden_size=2304 num_hidden_layers=24 num_attention_heads=24 "
      "num_key_value_heads=8 head_dim=128 swa_num_attention_heads=24 swa_num_key_value_heads=8 "
-     "swa_head_dim=128 max_position_embeddings=1048576 moe_intermediate_size=1152 "
+     "swa_head_dim=128 sliding_window_size=1024 d_rel=16 rel_extent=1024 "
+     "max_position_embeddings=1048576 conv_kernel_size=4 moe_intermediate_size=1152 "
      "n_routed_experts=128 num_experts_per_tok=8 "},
     {"inkling2_text",
      " vocab_size=201024 hidden_size=4608 num_hidden_layers=48 num_attention_heads=48 "
      "num_key_value_heads=8 head_dim=128 swa_num_attention_heads=48 swa_num_key_value_heads=8 "
-     "swa_head_dim=128 max_position_embeddings=1048576 moe_intermediate_size=2304 "
+     "swa_head_dim=128 sliding_window_size=1024 d_rel=16 rel_extent=1024 "
+     "max_position_embeddings=1048576 conv_kernel_size=4 moe_intermediate_size=2304 "
      "n_routed_experts=384 num_experts_per_tok=8 "},
     {"inkling_text",
      " vocab_size=201024 hidden_size=6144 num_hidden_layers=66 num_attention_heads=64 "
      "num_key_value_heads=8 head_dim=128 swa_num_attention_heads=64 swa_num_key_value_heads=16 "
-     "swa_head_dim=128 max_position_embeddings=131072 intermediate_size=24576 "
+     "swa_head_dim=128 sliding_window_size=512 d_rel=16 rel_extent=1024 "
+     "max_position_embeddings=131072 conv_kernel_size=4 intermediate_size=24576 "
      "moe_intermediate_size=3072 n_routed_experts=256 num_experts_per_tok=6 n_shared_experts=2 "},
     {"internlm3",
      " vocab_size=128512 hidden_size=4096 intermediate_size=10240 num_hidden_layers=48 "

@@ -25,20 +25,18 @@ const DefaultsRow defaults_second[] = {
      " vocab_size=128000 hidden_size=2560 num_hidden_layers=50 num_attention_heads=48 "
      "num_key_value_heads=4 max_position_embeddings=262144 tie_word_embeddings=false "
      "sliding_window=513 moe_intermediate_size=512 num_experts_per_tok=6 num_experts=384 "
-     "head_dim=128 shared_expert_intermediate_size=512 "},
+     "head_dim=128 "},
     {"laguna",
      " vocab_size=100352 hidden_size=2048 intermediate_size=8192 num_hidden_layers=40 "
      "num_attention_heads=48 num_key_value_heads=8 max_position_embeddings=131072 "
      "tie_word_embeddings=false sliding_window=512 moe_intermediate_size=512 "
-     "shared_expert_intermediate_size=512 num_experts_per_tok=8 num_experts=256 head_dim=128 "
-     "attention_bias=false "},
+     "num_experts_per_tok=8 num_experts=256 head_dim=128 attention_bias=false "},
     {"lara_mini",
      " vocab_size=151936 hidden_size=1024 num_hidden_layers=34 num_attention_heads=16 "
      "num_key_value_heads=4 max_position_embeddings=131072 tie_word_embeddings=true "
      "attention_bias=false head_dim=128 linear_conv_kernel_dim=4 linear_key_head_dim=128 "
      "linear_value_head_dim=128 linear_num_key_heads=8 linear_num_value_heads=16 "
-     "moe_intermediate_size=512 shared_expert_intermediate_size=512 num_experts_per_tok=4 "
-     "num_experts=128 sliding_window=512 "},
+     "moe_intermediate_size=512 num_experts_per_tok=4 num_experts=128 sliding_window=512 "},
     {"led",
      " vocab_size=50265 max_encoder_position_embeddings=16384 "
      "max_decoder_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
@@ -166,7 +164,7 @@ const DefaultsRow defaults_second[] = {
      " vocab_size=250112 d_model=512 d_kv=64 d_ff=1024 num_layers=8 num_heads=6 "
      "relative_attention_num_buckets=32 feed_forward_proj=gated-gelu tie_word_embeddings=true "
      "is_decoder=false "},
-    {"musicflamingo", "  "},
+    {"musicflamingo", " projector_bias=true "},
     {"mvp",
      " vocab_size=50267 max_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
      "encoder_attention_heads=16 decoder_layers=12 decoder_ffn_dim=4096 "
@@ -253,8 +251,8 @@ const DefaultsRow defaults_second[] = {
      "d_model=768 is_decoder=false tie_word_embeddings=true "},
     {"prophetnet",
      " vocab_size=30522 hidden_size=1024 encoder_ffn_dim=4096 decoder_ffn_dim=4096 "
-     "num_decoder_layers=12 max_position_embeddings=512 add_cross_attention=true is_decoder=false "
-     "tie_word_embeddings=true "},
+     "num_decoder_layers=12 num_decoder_attention_heads=16 max_position_embeddings=512 "
+     "add_cross_attention=true ngram=2 num_buckets=32 is_decoder=false tie_word_embeddings=true "},
     {"qwen2",
      " vocab_size=151936 hidden_size=4096 intermediate_size=22016 num_hidden_layers=32 "
      "num_attention_heads=32 num_key_value_heads=32 max_position_embeddings=32768 "
@@ -263,8 +261,8 @@ const DefaultsRow defaults_second[] = {
      " vocab_size=151936 hidden_size=2048 intermediate_size=5632 num_hidden_layers=24 "
      "num_attention_heads=16 num_key_value_heads=16 max_position_embeddings=32768 "
      "tie_word_embeddings=false use_sliding_window=false sliding_window=4096 max_window_layers=28 "
-     "decoder_sparse_step=1 moe_intermediate_size=1408 shared_expert_intermediate_size=5632 "
-     "num_experts_per_tok=4 num_experts=60 qkv_bias=true "},
+     "decoder_sparse_step=1 moe_intermediate_size=1408 num_experts_per_tok=4 num_experts=60 "
+     "qkv_bias=true "},
     {"qwen3",
      " vocab_size=151936 hidden_size=4096 intermediate_size=22016 num_hidden_layers=32 "
      "num_attention_heads=32 num_key_value_heads=32 head_dim=128 max_position_embeddings=32768 "
@@ -276,8 +274,7 @@ const DefaultsRow defaults_second[] = {
      "num_key_value_heads=2 max_position_embeddings=32768 tie_word_embeddings=false "
      "attention_bias=false head_dim=256 linear_conv_kernel_dim=4 linear_key_head_dim=128 "
      "linear_value_head_dim=128 linear_num_key_heads=16 linear_num_value_heads=32 "
-     "moe_intermediate_size=512 shared_expert_intermediate_size=512 num_experts_per_tok=8 "
-     "num_experts=256 "},
+     "moe_intermediate_size=512 num_experts_per_tok=8 num_experts=256 "},
     {"qwen3_5_text",
      " vocab_size=248320 hidden_size=4096 intermediate_size=12288 num_hidden_layers=32 "
      "num_attention_heads=16 num_key_value_heads=4 max_position_embeddings=32768 "
@@ -295,7 +292,7 @@ const DefaultsRow defaults_second[] = {
      "tie_word_embeddings=false attention_bias=false head_dim=256 linear_conv_kernel_dim=4 "
      "linear_key_head_dim=128 linear_value_head_dim=128 linear_num_key_heads=16 "
      "linear_num_value_heads=32 decoder_sparse_step=1 moe_intermediate_size=512 "
-     "shared_expert_intermediate_size=512 num_experts_per_tok=10 num_experts=512 "},
+     "num_experts_per_tok=10 num_experts=512 "},
     {"recurrent_gemma",
      " num_hidden_layers=26 vocab_size=256000 hidden_size=2560 intermediate_size=7680 "
      "num_attention_heads=10 attention_window_size=2048 conv1d_width=4 "
@@ -339,7 +336,7 @@ const DefaultsRow defaults_second[] = {
     {"seamless_m4t",
      " vocab_size=256102 hidden_size=1024 max_position_embeddings=1024 encoder_layers=24 "
      "encoder_ffn_dim=8192 encoder_attention_heads=16 decoder_layers=24 decoder_ffn_dim=8192 "
-     "decoder_attention_heads=16 tie_word_embeddings=true "},
+     "decoder_attention_heads=16 max_source_positions=4096 tie_word_embeddings=true "},
     {"seamless_m4t_v2",
      " vocab_size=256102 hidden_size=1024 max_position_embeddings=4096 encoder_layers=24 "
      "encoder_ffn_dim=8192 encoder_attention_heads=16 decoder_layers=24 decoder_ffn_dim=8192 "
@@ -388,15 +385,15 @@ const DefaultsRow defaults_second[] = {
      "num_attention_heads=8 num_key_value_heads=4 head_dim=256 max_position_embeddings=8192 "
      "tie_word_embeddings=true attention_bias=false sliding_window=4096 "},
     {"whisper",
-     " vocab_size=51865 encoder_layers=4 encoder_attention_heads=6 decoder_layers=4 "
-     "decoder_attention_heads=6 decoder_ffn_dim=1536 encoder_ffn_dim=1536 d_model=384 "
-     "max_target_positions=448 tie_word_embeddings=true "},
+     " vocab_size=51865 num_mel_bins=80 encoder_layers=4 encoder_attention_heads=6 "
+     "decoder_layers=4 decoder_attention_heads=6 decoder_ffn_dim=1536 encoder_ffn_dim=1536 "
+     "d_model=384 max_source_positions=1500 max_target_positions=448 tie_word_embeddings=true "},
     {"xglm",
      " vocab_size=256008 max_position_embeddings=2048 d_model=1024 ffn_dim=4096 num_layers=24 "
      "attention_heads=16 add_cross_attention=false tie_word_embeddings=true "},
     {"xlm",
-     " vocab_size=30145 emb_dim=2048 n_layers=12 n_heads=16 max_position_embeddings=512 "
-     "tie_word_embeddings=true "},
+     " vocab_size=30145 emb_dim=2048 n_layers=12 n_heads=16 n_langs=1 use_lang_emb=true "
+     "max_position_embeddings=512 tie_word_embeddings=true "},
     {"xlm-roberta",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
      "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "

@@ -14,6 +14,7 @@ void read_family(Config &config, Architecture &architecture, ReadErrors &errors)
 /// Each reads the configs of its own table of model types; false for a type that is not in it.
 bool read_bert(const Config &config, Architecture &architecture, ReadErrors &errors);
 bool read_bart(const Config &config, Architecture &architecture, ReadErrors &errors);
+bool read_singular(const Config &config, Architecture &architecture, ReadErrors &errors);
 bool read_t5(const Config &config, Architecture &architecture, ReadErrors &errors);
 
 /// The first entry of `architectures`, empty when there is none.
