@@ -115,18 +115,20 @@ Result<void> put_advisories(Database &db, std::int64_t repo_id,
   return {};
 }
 
+/// The advisory that the delta made: the last of those that name it, behind the ones that it only closed.
 std::string advisory_of(const Delta &delta, const std::vector<AdvisoryRecord> &records) {
-  const auto at = std::ranges::find_if(records, [&](const AdvisoryRecord &record) {
-    return record.advisory.to == delta.to && record.advisory.from == delta.from;
-  });
-  return at == records.end() ? std::string() : at->advisory.id;
+  for (auto at = records.rbegin(); at != records.rend(); ++at)
+    if (at->advisory.to == delta.to && at->advisory.from == delta.from)
+      return at->advisory.id;
+  return {};
 }
 
 Result<void> put_delta(Database &db, std::int64_t repo_id, const Delta &delta,
                        const std::vector<AdvisoryRecord> &advisories, const std::string &now) {
   Result<void> done = db.run(
       "INSERT INTO delta (repo_id, from_sha, to_sha, date, delta_json, recorded_at, advisory_id) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (repo_id, from_sha, to_sha, date) DO NOTHING",
+      "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (repo_id, from_sha, to_sha, date) DO UPDATE SET "
+      "delta_json = excluded.delta_json, advisory_id = excluded.advisory_id",
       {}, repo_id, delta.from, delta.to, delta.date, dump(to_json(delta)), now,
       advisory_of(delta, advisories));
   if (!done)

@@ -1,0 +1,63 @@
+#include "daemon/track/confirm.hpp"
+
+#include "schemas/json.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace headwater::track {
+
+Pending confirm_once_more(const std::optional<Pending> &before, std::string_view what,
+                          TimePoint now) {
+  Pending pending;
+  if (before && before->what == what)
+    pending = *before;
+  else
+    pending = {std::string(what), 0, format_time(now)};
+  ++pending.count;
+  return pending;
+}
+
+bool is_confirmed(const Pending &pending, TimePoint now, const ConfirmOptions &options) {
+  const Result<TimePoint> first = parse_time(pending.first);
+  return first && pending.count >= options.polls && now - *first >= options.span;
+}
+
+std::string to_text(const Pending &pending) {
+  OrderedJson json;
+  json["what"] = pending.what;
+  json["count"] = pending.count;
+  json["first"] = pending.first;
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+std::optional<Pending> pending_from(std::string_view text) {
+  const Result<Json> json = parse_json(text);
+  if (!json || !json->is_object())
+    return std::nullopt;
+  const auto what = json->find("what");
+  const auto count = json->find("count");
+  const auto first = json->find("first");
+  if (what == json->end() || count == json->end() || first == json->end() || !what->is_string() ||
+      !count->is_number_integer() || !first->is_string())
+    return std::nullopt;
+  return Pending{what->get<std::string>(), count->get<int>(), first->get<std::string>()};
+}
+
+void Alarm::set(const std::string &repo, const std::string &what) {
+  const std::lock_guard lock(mutex_);
+  if (what.empty())
+    answers_.erase(repo);
+  else
+    answers_[repo] = what;
+}
+
+bool Alarm::rings(const std::string &what, std::size_t watched) const {
+  const std::lock_guard lock(mutex_);
+  const auto same = static_cast<std::size_t>(
+      std::ranges::count_if(answers_, [&](const auto &answer) { return answer.second == what; }));
+  return same >= 3 && same * 20 > watched;
+}
+
+} // namespace headwater::track

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "schemas/repo.hpp"
+#include "store/records.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headwater::track {
+
+/// How the branch stands to what was read of it.
+struct Line {
+  std::vector<Commit> fresh;               ///< to read, oldest first
+  std::vector<std::string> rewritten_away; ///< read, and no longer on the branch; oldest first
+  friend bool operator==(const Line &, const Line &) = default;
+};
+
+/// Revisions that a first look reads: "all", "none" (the head alone, to compare with) or a number.
+/// `most` bounds all.
+std::size_t history_limit(std::string_view history, std::size_t most);
+
+/// Compares the hub's commit list (newest first, as far back as the last revision read or to the
+/// start) with the revisions that were read. History that no longer holds the last one was
+/// rewritten: what it shares with ours stays, and of a line that shares nothing the newest `limit`
+/// commits are read. Pure.
+Line compare_lines(const std::vector<Commit> &listed, const std::vector<store::Revision> &read,
+                   std::size_t limit);
+
+} // namespace headwater::track

@@ -1,0 +1,146 @@
+#include "daemon/track/read_revision.hpp"
+
+#include "daemon/track/on_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace headwater::track {
+namespace {
+
+using boost::asio::awaitable;
+
+/// The bytes of `part` that are known already: from the revision before, else from the store; null
+/// when they are not.
+std::shared_ptr<const std::string> known_bytes(Context &context, const FileEntry &file,
+                                               FilePart part, const Snapshot *before) {
+  if (before != nullptr) {
+    const FileEntry *same = find_file(*before, file.path);
+    const auto content = before->contents.find(file.path);
+    if (same != nullptr && same->content_id() == file.content_id() &&
+        content != before->contents.end() && content->second.part == part && content->second.bytes)
+      return content->second.bytes;
+  }
+  Result<std::optional<std::string>> stored = context.store.content(file.content_id(), part);
+  // What the store cannot give is fetched again.
+  if (!stored || !*stored)
+    return nullptr;
+  return std::make_shared<const std::string>(std::move(**stored));
+}
+
+/// A file's content where it is known; `part` none where nothing of it is wanted.
+struct Wanted {
+  FileEntry file;
+  FilePart part = FilePart::none;
+  std::shared_ptr<const std::string> bytes;
+};
+
+std::vector<Wanted> wanted_files(Context &context, const std::vector<FileEntry> &files,
+                                 const Snapshot *before) {
+  std::vector<Wanted> wanted;
+  for (const FileEntry &file : files)
+    if (const FilePart part = context.stages.wanted(file); part != FilePart::none)
+      wanted.push_back({file, part, known_bytes(context, file, part, before)});
+  return wanted;
+}
+
+awaitable<ReferencedRepo> read_code_repo(Context &context, std::string name,
+                                         const ReferencedRepo *before) {
+  ReferencedRepo repo;
+  repo.name = name;
+  const Result<RepoFacts> facts = co_await context.code_hub.poll(name, "main");
+  if (!facts) {
+    repo.problem = hub::explain(facts.error(), name);
+    co_return repo;
+  }
+  repo.head = facts->head;
+  if (before != nullptr && before->head == repo.head && before->problem.empty()) {
+    repo.files = before->files;
+    co_return repo;
+  }
+  Result<std::vector<FileEntry>> files = co_await context.code_hub.tree(facts->name, facts->head);
+  if (!files) {
+    repo.problem = hub::explain(files.error(), name);
+    co_return repo;
+  }
+  for (FileEntry &file : *files)
+    if (file.path.ends_with(".py"))
+      repo.files.push_back(std::move(file));
+  co_return repo;
+}
+
+} // namespace
+
+bool is_about_content(const Error &error) {
+  return error.code == Errc::malformed || error.code == Errc::too_large;
+}
+
+awaitable<Result<std::vector<ReferencedRepo>>> read_code_repos(Context &context,
+                                                               std::vector<std::string> names,
+                                                               std::vector<ReferencedRepo> before) {
+  std::vector<ReferencedRepo> repos;
+  for (const std::string &name : names) {
+    const auto known = std::ranges::find(before, name, &ReferencedRepo::name);
+    const ReferencedRepo *last = known == before.end() ? nullptr : &*known;
+    ReferencedRepo repo = co_await read_code_repo(context, name, last);
+    // Trouble that may pass leaves what was known of it: never a change.
+    if (!repo.problem.empty() && last != nullptr)
+      repo = *last;
+    repos.push_back(std::move(repo));
+  }
+  co_return repos;
+}
+
+awaitable<Result<std::shared_ptr<const Snapshot>>>
+read_revision(Context &context, RepoFacts facts, std::string branch, Commit commit,
+              std::shared_ptr<const Snapshot> before) {
+  const auto snapshot = std::make_shared<Snapshot>();
+  const std::string name = facts.name;
+  const std::string sha = commit.sha;
+  snapshot->facts = std::move(facts);
+  snapshot->branch = std::move(branch);
+  snapshot->commit = std::move(commit);
+
+  Result<std::vector<FileEntry>> files = co_await context.hub.tree(name, sha);
+  if (!files)
+    co_return wrap("the list of files", files.error());
+  std::ranges::sort(*files, {}, &FileEntry::path);
+  snapshot->files = std::move(*files);
+
+  auto look_up = [&context, snapshot, before] {
+    return wanted_files(context, snapshot->files, before.get());
+  };
+  std::vector<Wanted> wanted = co_await on_pool(context.pool, std::move(look_up));
+  for (Wanted &item : wanted) {
+    FileContent content;
+    content.part = item.part;
+    content.bytes = std::move(item.bytes);
+    if (!content.bytes) {
+      Result<std::string> bytes = co_await context.hub.content(name, sha, item.file, item.part);
+      if (bytes)
+        content.bytes = std::make_shared<const std::string>(std::move(*bytes));
+      else if (is_about_content(bytes.error()))
+        content.problem = bytes.error().message;
+      else
+        co_return wrap(item.file.path, bytes.error());
+    }
+    snapshot->contents.emplace(item.file.path, std::move(content));
+  }
+
+  auto named = [&context, snapshot] {
+    return named_code_repos(*snapshot, context.options.max_code_repos);
+  };
+  std::vector<std::string> names = co_await on_pool(context.pool, std::move(named));
+  std::vector<ReferencedRepo> known;
+  if (before)
+    known = before->referenced;
+  Result<std::vector<ReferencedRepo>> code =
+      co_await read_code_repos(context, std::move(names), std::move(known));
+  if (!code)
+    co_return std::unexpected(code.error());
+  snapshot->referenced = std::move(*code);
+  co_return std::shared_ptr<const Snapshot>(snapshot);
+}
+
+} // namespace headwater::track

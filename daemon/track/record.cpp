@@ -1,0 +1,327 @@
+#include "daemon/track/record.hpp"
+
+#include "schemas/json.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headwater::track {
+namespace {
+
+/// Attempts that began and never ended, after which a revision is left alone.
+constexpr int crashes_that_quarantine = 2;
+
+std::string dump(const Json &json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string hashes_to_text(const SubjectHashes &hashes) {
+  return dump(Json(hashes));
+}
+
+SubjectHashes hashes_from(const std::string &text) {
+  SubjectHashes hashes;
+  const Result<Json> json = parse_json(text);
+  if (!json || !json->is_object())
+    return hashes;
+  for (const auto &[subject, hash] : json->items())
+    if (hash.is_string())
+      hashes.emplace(subject, hash.get<std::string>());
+  return hashes;
+}
+
+/// Hashes of the subjects that the delta touched are made anew, the others are as they were.
+SubjectHashes subject_hashes(const Stages &stages, const Snapshot &snapshot, const Before &before,
+                             const Delta &delta) {
+  SubjectHashes hashes = before.subject_hashes;
+  for (const std::string_view subject : subjects()) {
+    const bool touched = std::ranges::any_of(delta.changes, [&](const Change &change) {
+      return std::string_view(change.subject) == subject;
+    });
+    if (touched || !before.snapshot || !hashes.contains(std::string(subject)))
+      hashes[std::string(subject)] = stages.subject_hash(snapshot, subject);
+  }
+  return hashes;
+}
+
+Change rewritten(const Commit &commit, const std::string &branch,
+                 const std::vector<std::string> &away) {
+  return make_change(
+      "history.rewritten", "", dump(Json(away.back())), dump(Json(commit.sha)),
+      fmt::format("The history of {} was rewritten: {} revision{} up to {} {} no longer on it.",
+                  branch, away.size(), away.size() == 1 ? "" : "s", away.back().substr(0, 7),
+                  away.size() == 1 ? "is" : "are"));
+}
+
+/// An earlier revision with the same content, other than the one just before; "" when there is
+/// none.
+std::string equal_revision(const std::vector<store::Revision> &revisions, const std::string &hash,
+                           const Before &before, const std::string &sha) {
+  for (auto at = revisions.rbegin(); at != revisions.rend(); ++at)
+    if (!hash.empty() && at->fact_hash == hash && at->sha != sha &&
+        (!before.snapshot || at->sha != before.snapshot->commit.sha))
+      return at->sha;
+  return {};
+}
+
+Delta make_delta(Context &context, const store::Repo &repo, const Reading &reading,
+                 const Before &before, const Move &move,
+                 const std::vector<store::Revision> &revisions, const std::string &hash) {
+  Delta delta = context.stages.diff(*before.snapshot, *reading.snapshot);
+  delta.repo = repo.name;
+  delta.branch = repo.branch;
+  delta.from = move.other_code_moved ? reading.commit.sha : before.snapshot->commit.sha;
+  delta.to = reading.commit.sha;
+  delta.date =
+      move.other_code_moved || reading.commit.date.empty() ? context.now() : reading.commit.date;
+  delta.title = reading.commit.title;
+  delta.backfilled = move.backfilled;
+  if (!move.rewritten_away.empty())
+    delta.changes.push_back(rewritten(reading.commit, repo.branch, move.rewritten_away));
+  if (!delta.changes.empty() && !move.other_code_moved)
+    delta.equals_revision = equal_revision(revisions, hash, before, reading.commit.sha);
+  if (!delta.equals_revision.empty())
+    delta.changes.push_back(make_change(
+        "history.reverted", "", dump(Json(delta.from)), dump(Json(delta.equals_revision)),
+        fmt::format("The content equals that of the earlier revision {}.",
+                    delta.equals_revision.substr(0, 7))));
+  if (context.options.rules)
+    context.options.rules(delta);
+  sort_changes(delta.changes);
+  return delta;
+}
+
+std::vector<std::string> on_branch(const std::vector<store::Revision> &revisions,
+                                   const std::vector<std::string> &without) {
+  std::vector<std::string> list;
+  for (const store::Revision &revision : revisions)
+    if (revision.on_branch && std::ranges::find(without, revision.sha) == without.end())
+      list.push_back(revision.sha);
+  return list;
+}
+
+/// The advisories of the repo after the step, rendered and stamped, then `write` with them: from
+/// the stamp to the commit nobody else stamps, so a later `modified` is never seen before an
+/// earlier one.
+template <class Write>
+Result<std::vector<std::string>> publish(Context &context, const store::Repo &repo,
+                                         const Step &step, Write write) {
+  const Result<std::vector<store::AdvisoryRecord>> stored = context.store.advisories_of(repo.id);
+  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
+  if (!stored || !revisions)
+    return std::unexpected(!stored ? stored.error() : revisions.error());
+  std::vector<Advisory> known;
+  std::ranges::transform(*stored, std::back_inserter(known), &store::AdvisoryRecord::advisory);
+  const auto hashes_at = [&](const std::string &sha) {
+    const auto at = std::ranges::find(*revisions, sha, &store::Revision::sha);
+    return at == revisions->end() ? SubjectHashes() : hashes_from(at->subject_hashes_json);
+  };
+  std::vector<Advisory> advisories = advise(known, step, hashes_at, context.options.advise);
+
+  std::vector<std::string> told;
+  for (const Advisory &advisory : advisories) {
+    const auto before = std::ranges::find(known, advisory.id, &Advisory::id);
+    if (before == known.end() || before->substance_at != advisory.substance_at ||
+        before->state != advisory.state)
+      told.push_back(advisory.id);
+  }
+
+  const std::lock_guard lock(context.publishing);
+  const Result<std::string> greatest = context.store.greatest_modified();
+  if (!greatest)
+    return std::unexpected(greatest.error());
+  if (Result<void> stamped = stamp(advisories, step.now, *greatest); !stamped)
+    return std::unexpected(stamped.error());
+  std::vector<store::AdvisoryRecord> records;
+  for (Advisory &advisory : advisories) {
+    std::string rendered = context.stages.render(advisory);
+    records.push_back({std::move(advisory), std::move(rendered)});
+  }
+  if (Result<void> written = write(std::move(records)); !written)
+    return std::unexpected(written.error());
+  return told;
+}
+
+void tell(Context &context, const store::Repo &repo, const Delta &delta,
+          const std::string &revision, bool backfilled, std::vector<std::string> advisories) {
+  if (!delta.changes.empty() && !backfilled)
+    context.log(LogLevel::info,
+                fmt::format("{}: {}: {} change{}, {} {}{}", repo.name, revision.substr(0, 7),
+                            delta.changes.size(), delta.changes.size() == 1 ? "" : "s",
+                            to_string(impact_of(delta.changes)), to_string(level_of(delta.changes)),
+                            advisories.empty() ? std::string()
+                                               : fmt::format(": {}", fmt::join(advisories, ", "))));
+  if (context.recorded)
+    context.recorded({repo.name, repo.branch, revision, backfilled, !delta.changes.empty(),
+                      std::move(advisories)});
+}
+
+} // namespace
+
+std::string retry_time(Context &context, int failures) {
+  std::chrono::milliseconds wait = context.options.retry_unreadable;
+  for (int doubling = 0; doubling < failures && wait < std::chrono::hours(24); ++doubling)
+    wait *= 2;
+  return format_time(context.options.clock() + wait);
+}
+
+Result<Before> load_before(Context &context, const store::Repo &repo, const std::string &except) {
+  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
+  if (!revisions)
+    return std::unexpected(revisions.error());
+  Before before;
+  for (auto at = revisions->rbegin(); at != revisions->rend(); ++at) {
+    if (!at->on_branch || at->sha == except)
+      continue;
+    Result<std::optional<Snapshot>> snapshot = context.store.snapshot(repo.id, at->sha);
+    if (!snapshot)
+      return std::unexpected(snapshot.error());
+    if (!*snapshot) {
+      before.is_parent = false;
+      continue;
+    }
+    before.snapshot = std::make_shared<const Snapshot>(std::move(**snapshot));
+    before.plan_json = at->plan_json;
+    before.fact_hash = at->fact_hash;
+    before.subject_hashes = hashes_from(at->subject_hashes_json);
+    return before;
+  }
+  return Before{};
+}
+
+Result<Before> record_revision(Context &context, const store::Repo &repo, const Reading &reading,
+                               const Before &before, const Move &move) {
+  // The attempt comes before the first look at the bytes: what crashes us twice is left alone from
+  // then on.
+  const Result<store::Attempt> attempt = context.store.begin_attempt(repo.id, reading.commit.sha);
+  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
+  if (!attempt || !revisions)
+    return std::unexpected(!attempt ? attempt.error() : revisions.error());
+
+  store::RevisionWrite write;
+  write.repo_id = repo.id;
+  write.revision.sha = reading.commit.sha;
+  write.revision.title = reading.commit.title;
+  write.revision.date = reading.commit.date;
+  write.rewritten_away = move.rewritten_away;
+  const bool quarantined = attempt->unfinished > crashes_that_quarantine;
+  const bool readable = reading.snapshot != nullptr && !quarantined;
+
+  Before next = before;
+  next.is_parent = before.is_parent && !before.snapshot;
+  if (quarantined) {
+    write.revision.status = store::RevisionStatus::quarantined;
+    write.revision.note = fmt::format("Reading it ended the daemon {} times: it is left alone.",
+                                      crashes_that_quarantine);
+  } else if (!readable) {
+    write.revision.status = store::RevisionStatus::unreadable;
+    write.revision.note = reading.problem;
+  } else {
+    next.snapshot = reading.snapshot;
+    next.is_parent = true;
+    const std::string problem = reading_problem(*reading.snapshot);
+    const std::string hash = context.stages.fact_hash(*reading.snapshot);
+    if (before.snapshot)
+      write.delta = make_delta(context, repo, reading, before, move, *revisions, hash);
+    write.has_delta = before.snapshot && (!move.other_code_moved || !write.delta.changes.empty());
+    Result<std::string> plan = context.stages.plan(*reading.snapshot);
+    if (plan && write.has_delta && !before.plan_json.empty())
+      write.delta.plan_changes = context.stages.plan_changes(before.plan_json, *plan);
+    next.subject_hashes = subject_hashes(context.stages, *reading.snapshot, before, write.delta);
+    next.fact_hash = hash;
+    next.plan_json = plan ? std::move(*plan) : std::string();
+    write.snapshot = reading.snapshot;
+    write.revision.status =
+        problem.empty() ? store::RevisionStatus::read : store::RevisionStatus::unreadable;
+    write.revision.note = !problem.empty() || plan ? problem : plan.error().message;
+    write.revision.plan_json = next.plan_json;
+    write.revision.fact_hash = hash;
+    write.revision.subject_hashes_json = hashes_to_text(next.subject_hashes);
+    write.revision.delta_level = level_of(write.delta.changes);
+    write.revision.change_count = static_cast<std::int64_t>(write.delta.changes.size());
+  }
+  if (write.revision.status == store::RevisionStatus::unreadable)
+    write.next_try_at = retry_time(context, attempt->failed);
+
+  Step step;
+  step.delta = write.delta;
+  step.delta.repo = repo.name;
+  step.delta.branch = repo.branch;
+  step.delta.to = reading.commit.sha;
+  step.delta.date = write.has_delta ? write.delta.date : reading.commit.date;
+  step.delta.backfilled = move.backfilled;
+  step.readable = readable;
+  step.commitless = move.other_code_moved;
+  step.parent_was_read = before.is_parent;
+  step.identity = repo.facts.identity;
+  step.identity_or_name = repo.facts.identity.empty() ? repo.name : repo.facts.identity;
+  step.subject_hashes = next.subject_hashes;
+  step.rewritten_away = move.rewritten_away;
+  step.read_revisions = on_branch(*revisions, move.rewritten_away);
+  step.now = context.now();
+  Result<std::vector<std::string>> told =
+      publish(context, repo, step, [&](std::vector<store::AdvisoryRecord> records) {
+        write.advisories = std::move(records);
+        return context.store.write_revision(write);
+      });
+  if (!told)
+    return std::unexpected(told.error());
+  if (!write.revision.note.empty())
+    context.log(
+        LogLevel::warning,
+        fmt::format("{}: {}: {}", repo.name, reading.commit.sha.substr(0, 7), write.revision.note));
+  tell(context, repo, write.delta, reading.commit.sha, move.backfilled, std::move(*told));
+  return next;
+}
+
+Result<void> record_access(Context &context, const store::Repo &repo, const RepoFacts &facts,
+                           store::RepoState state, const std::string &note,
+                           std::vector<Change> changes, const std::string &first_seen) {
+  store::AccessWrite write;
+  write.repo_id = repo.id;
+  write.facts = facts;
+  write.state = state;
+  write.state_note = note;
+  Step step;
+  step.commitless = true;
+  step.identity = facts.identity;
+  step.identity_or_name = facts.identity.empty() ? facts.name : facts.identity;
+  step.now = context.now();
+  // A repo of which nothing was read has nobody who could depend on it.
+  if (!changes.empty() && !repo.head.empty()) {
+    const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
+    if (!revisions)
+      return std::unexpected(revisions.error());
+    step.read_revisions = on_branch(*revisions, {});
+    Delta &delta = step.delta;
+    delta.repo = facts.name;
+    delta.branch = repo.branch;
+    delta.from = repo.head;
+    delta.to = repo.head;
+    delta.date = first_seen;
+    delta.changes = std::move(changes);
+    if (context.options.rules)
+      context.options.rules(delta);
+    sort_changes(delta.changes);
+    write.has_delta = true;
+    write.delta = delta;
+  }
+  if (!write.has_delta)
+    return context.store.write_access(write);
+  Result<std::vector<std::string>> told =
+      publish(context, repo, step, [&](std::vector<store::AdvisoryRecord> records) {
+        write.advisories = std::move(records);
+        return context.store.write_access(write);
+      });
+  if (!told)
+    return std::unexpected(told.error());
+  tell(context, repo, write.delta, repo.head, false, std::move(*told));
+  return {};
+}
+
+} // namespace headwater::track

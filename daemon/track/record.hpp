@@ -1,0 +1,58 @@
+#pragma once
+
+#include "daemon/track/context.hpp"
+#include "schemas/result.hpp"
+#include "schemas/snapshot.hpp"
+#include "store/records.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace headwater::track {
+
+/// What was read of one commit; no snapshot when `problem` says why.
+struct Reading {
+  Commit commit;
+  std::shared_ptr<const Snapshot> snapshot = nullptr;
+  std::string problem = {};
+};
+
+/// The newest revision that was read before a commit, as its delta needs it.
+struct Before {
+  std::shared_ptr<const Snapshot> snapshot = nullptr; ///< null before the first
+  std::string plan_json = {};
+  std::string fact_hash = {};
+  SubjectHashes subject_hashes = {};
+  bool is_parent = true; ///< false when commits between could not be read
+};
+
+/// How the branch came to the commit.
+struct Move {
+  bool backfilled = false;
+  std::vector<std::string> rewritten_away =
+      {};                        ///< revisions that a rewritten history left behind, oldest first
+  bool other_code_moved = false; ///< the same revision; code that it takes from other repos changed
+};
+
+/// When a revision that failed `failures` times before is read again, RFC 3339 UTC.
+std::string retry_time(Context &context, int failures);
+
+/// Loads what `Before` needs from the store: the newest read revision of the branch other than
+/// `except`.
+Result<Before> load_before(Context &context, const store::Repo &repo,
+                           const std::string &except = {});
+
+/// Parses, compares, plans and advises one revision and writes all of it in one transaction; tells
+/// it after the commit. The attempt is stored first: two that never ended quarantine the revision.
+/// Gives the Before of the next commit. Blocks; for the pool. Errors: store, internal.
+Result<Before> record_revision(Context &context, const store::Repo &repo, const Reading &reading,
+                               const Before &before, const Move &move);
+
+/// Writes a confirmed change of access. `first_seen` dates it. Blocks; for the pool. Errors: store,
+/// internal.
+Result<void> record_access(Context &context, const store::Repo &repo, const RepoFacts &facts,
+                           store::RepoState state, const std::string &note,
+                           std::vector<Change> changes, const std::string &first_seen);
+
+} // namespace headwater::track

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "feeds/osv.hpp"
+#include "schemas/advisory.hpp"
+#include "schemas/change.hpp"
+#include "schemas/snapshot.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headwater::track {
+
+/// The pure stages that a revision goes through. Each takes what the one before it made.
+struct Stages {
+  std::function<FilePart(const FileEntry &)> wanted;
+  std::function<Delta(const Snapshot &, const Snapshot &)> diff;
+  std::function<std::vector<Change>(const RepoFacts &, const RepoFacts &)> diff_access;
+  std::function<std::string(const Snapshot &)> fact_hash;
+  std::function<std::string(const Snapshot &, std::string_view)> subject_hash;
+  /// The plan as JSON, "" when the revision has no config to plan by; an error is told beside the
+  /// revision.
+  std::function<Result<std::string>(const Snapshot &)> plan;
+  std::function<std::vector<PlanChange>(const std::string &, const std::string &)> plan_changes;
+  std::function<std::string(const Advisory &)> render;
+};
+
+/// The stages as the daemon runs them.
+Stages real_stages(const feeds::OsvOptions &osv);
+
+/// Repos whose code a revision's configs name (auto_map "other/repo--module.Class"), sorted, at
+/// most `limit`; the revision's own repo left out.
+std::vector<std::string> named_code_repos(const Snapshot &snapshot, std::size_t limit);
+
+/// What is wrong with the files that were read, in a sentence; "" when nothing is: a file that
+/// could not be read, or a config.json that is not JSON.
+std::string reading_problem(const Snapshot &snapshot);
+
+} // namespace headwater::track

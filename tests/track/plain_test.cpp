@@ -1,0 +1,238 @@
+#include "daemon/track/confirm.hpp"
+#include "daemon/track/line.hpp"
+#include "daemon/track/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headwater::track {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+TimePoint at(const char *text) {
+  return *parse_time(text);
+}
+
+TEST(Confirm, TheSameAnswerMustComeOftenAndOverTheSpan) {
+  const ConfirmOptions options{3, minutes(30)};
+  std::optional<Pending> pending =
+      confirm_once_more(std::nullopt, "gone", at("2026-01-01T00:00:00Z"));
+  EXPECT_FALSE(is_confirmed(*pending, at("2026-01-01T00:00:00Z"), options));
+  pending = confirm_once_more(pending, "gone", at("2026-01-01T00:10:00Z"));
+  pending = confirm_once_more(pending, "gone", at("2026-01-01T00:20:00Z"));
+  EXPECT_FALSE(is_confirmed(*pending, at("2026-01-01T00:20:00Z"), options))
+      << "three polls, and too soon";
+  pending = confirm_once_more(pending, "gone", at("2026-01-01T00:30:00Z"));
+  EXPECT_TRUE(is_confirmed(*pending, at("2026-01-01T00:30:00Z"), options));
+}
+
+TEST(Confirm, AnotherAnswerStartsAnew) {
+  Pending pending = confirm_once_more(std::nullopt, "gone", at("2026-01-01T00:00:00Z"));
+  pending = confirm_once_more(pending, "gone", at("2026-01-01T00:01:00Z"));
+  pending = confirm_once_more(pending, "gated", at("2026-01-01T00:02:00Z"));
+  EXPECT_EQ(pending.count, 1);
+  EXPECT_EQ(pending.first, "2026-01-01T00:02:00Z");
+}
+
+TEST(Confirm, APendingAnswerSurvivesARestart) {
+  const Pending pending{"access.gated \"auto\"", 2, "2026-01-01T00:00:00Z"};
+  EXPECT_EQ(pending_from(to_text(pending)), pending);
+  EXPECT_EQ(pending_from(""), std::nullopt);
+  EXPECT_EQ(pending_from("{\"what\":1}"), std::nullopt);
+}
+
+TEST(Alarm, RingsWhenOverFivePercentTurnTheSameWay) {
+  Alarm alarm;
+  alarm.set("a/a", "gone");
+  alarm.set("a/b", "gone");
+  EXPECT_FALSE(alarm.rings("gone", 8)) << "two repos are no outage";
+  alarm.set("a/c", "gone");
+  EXPECT_TRUE(alarm.rings("gone", 40));
+  EXPECT_FALSE(alarm.rings("gone", 60)) << "5 % exactly";
+  EXPECT_FALSE(alarm.rings("gated", 8));
+  alarm.set("a/c", "");
+  EXPECT_FALSE(alarm.rings("gone", 40));
+}
+
+Commit commit(char letter) {
+  return {std::string(40, letter), "", ""};
+}
+store::Revision revision(std::int64_t sequence, char letter, bool on_branch = true) {
+  store::Revision made;
+  made.sequence = sequence;
+  made.sha = std::string(40, letter);
+  made.on_branch = on_branch;
+  return made;
+}
+std::string letters(const std::vector<Commit> &commits) {
+  std::string text;
+  for (const Commit &one : commits)
+    text += one.sha[0];
+  return text;
+}
+std::string letters(const std::vector<std::string> &shas) {
+  std::string text;
+  for (const std::string &one : shas)
+    text += one[0];
+  return text;
+}
+
+struct LineCase {
+  const char *name;
+  const char *listed; ///< newest first
+  const char *read;   ///< oldest first; upper case: off the branch
+  std::size_t limit;
+  const char *fresh;
+  const char *away;
+};
+
+class LineTest : public testing::TestWithParam<LineCase> {};
+
+TEST_P(LineTest, ComparesTheHubsListWithWhatWasRead) {
+  const LineCase &c = GetParam();
+  std::vector<Commit> listed;
+  for (const char *letter = c.listed; *letter != 0; ++letter)
+    listed.push_back(commit(*letter));
+  std::vector<store::Revision> read;
+  for (const char *letter = c.read; *letter != 0; ++letter) {
+    const bool off = *letter >= 'A' && *letter <= 'Z';
+    read.push_back(
+        revision(letter - c.read + 1, off ? static_cast<char>(*letter + 32) : *letter, !off));
+  }
+  const Line line = compare_lines(listed, read, c.limit);
+  EXPECT_EQ(letters(line.fresh), c.fresh);
+  EXPECT_EQ(letters(line.rewritten_away), c.away);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, LineTest,
+    testing::Values(LineCase{"FirstLook", "dcba", "", 20, "abcd", ""},
+                    LineCase{"FirstLookWithALimit", "dcba", "", 2, "cd", ""},
+                    LineCase{"NothingNew", "b", "ab", 20, "", ""},
+                    LineCase{"EachCommitBetweenTwoLooks", "edcb", "ab", 20, "cde", ""},
+                    LineCase{"Amended", "xba", "abc", 20, "x", "c"},
+                    LineCase{"MovedBack", "ba", "abcd", 20, "b", "cd"},
+                    LineCase{"NothingShared", "zyx", "abc", 2, "yz", "abc"},
+                    LineCase{"ForwardAgainToWhatWasRewrittenAway", "cba", "aBCx", 20, "bc", "x"},
+                    LineCase{"EmptyList", "", "", 20, "", ""}),
+    [](const testing::TestParamInfo<LineCase> &param) { return std::string(param.param.name); });
+
+TEST(History, IsAllNoneOrANumber) {
+  EXPECT_EQ(history_limit("all", 500), 500U);
+  EXPECT_EQ(history_limit("none", 500), 1U);
+  EXPECT_EQ(history_limit("20", 500), 20U);
+  EXPECT_EQ(history_limit("0", 500), 1U);
+  EXPECT_EQ(history_limit("900", 500), 500U);
+  EXPECT_EQ(history_limit("x", 500), 1U);
+}
+
+class ScheduleTest : public testing::Test {
+protected:
+  ScheduleOptions options = [] {
+    ScheduleOptions made;
+    made.interval = minutes(10);
+    made.jitter = 0;
+    return made;
+  }();
+  Moment start{};
+  Key a{"a/a", "main"};
+  Key b{"a/b", "main"};
+};
+
+TEST_F(ScheduleTest, NewOnesAreDueAtOnceByName) {
+  Schedule schedule(options, 1);
+  schedule.add(b, start);
+  schedule.add(a, start);
+  EXPECT_EQ(schedule.take_due(start), a);
+  EXPECT_EQ(schedule.take_due(start), b);
+  EXPECT_EQ(schedule.take_due(start), std::nullopt) << "never two looks at one repo at once";
+}
+
+TEST_F(ScheduleTest, ComesBackAfterTheInterval) {
+  Schedule schedule(options, 1);
+  schedule.add(a, start);
+  schedule.take_due(start);
+  schedule.ended(a, {}, start + seconds(5));
+  EXPECT_EQ(schedule.next_due(), start + seconds(5) + minutes(10));
+}
+
+TEST_F(ScheduleTest, TroubleWaitsLongerEachTimeAndAtLeastWhatUpstreamAsked) {
+  options.first_backoff = seconds(30);
+  options.longest_backoff = minutes(2);
+  Schedule schedule(options, 1);
+  schedule.add(a, start);
+  LookResult failed;
+  failed.failed = true;
+  for (const seconds wait : {seconds(30), seconds(60), seconds(120), seconds(120)}) {
+    schedule.ended(a, failed, start);
+    EXPECT_EQ(schedule.next_due(), start + wait);
+  }
+  failed.retry_after = minutes(5);
+  schedule.ended(a, failed, start);
+  EXPECT_EQ(schedule.next_due(), start + minutes(5));
+  schedule.ended(a, {}, start);
+  failed.retry_after = {};
+  schedule.ended(a, failed, start);
+  EXPECT_EQ(schedule.next_due(), start + seconds(30)) << "a success ends the row of failures";
+}
+
+TEST_F(ScheduleTest, JitterStaysWithinItsShare) {
+  options.jitter = 0.1;
+  Schedule schedule(options, 42);
+  schedule.add(a, start);
+  bool varied = false;
+  for (int round = 0; round < 100; ++round) {
+    schedule.ended(a, {}, start);
+    const auto wait = *schedule.next_due() - start;
+    EXPECT_GE(wait, minutes(9));
+    EXPECT_LE(wait, minutes(11));
+    varied = varied || wait != minutes(10);
+  }
+  EXPECT_TRUE(varied);
+}
+
+TEST_F(ScheduleTest, AConfirmationComesSoonerThanTheInterval) {
+  Schedule schedule(options, 1);
+  schedule.add(a, start);
+  LookResult again;
+  again.look_again = seconds(0);
+  schedule.ended(a, again, start);
+  EXPECT_EQ(schedule.next_due(), start);
+}
+
+TEST_F(ScheduleTest, HintsCountOnceAMinute) {
+  Schedule schedule(options, 1);
+  schedule.add(a, start);
+  schedule.take_due(start);
+  schedule.ended(a, {}, start);
+  EXPECT_TRUE(schedule.bring_forward(a, start + seconds(1), true));
+  EXPECT_EQ(schedule.next_due(), start + seconds(1));
+  EXPECT_FALSE(schedule.bring_forward(a, start + seconds(30), true));
+  EXPECT_TRUE(schedule.bring_forward(a, start + seconds(61), true));
+  EXPECT_TRUE(schedule.bring_forward(a, start + seconds(62), false)) << "a person is not bounded";
+  EXPECT_FALSE(schedule.bring_forward(b, start, true)) << "an unwatched repo is never looked at";
+}
+
+TEST_F(ScheduleTest, AskedForDuringALookMeansAgainRightBehindIt) {
+  Schedule schedule(options, 1);
+  schedule.add(a, start);
+  schedule.take_due(start);
+  EXPECT_TRUE(schedule.bring_forward(a, start, false));
+  EXPECT_EQ(schedule.take_due(start), std::nullopt);
+  EXPECT_TRUE(schedule.ended(a, {}, start + seconds(3)));
+  EXPECT_EQ(schedule.next_due(), start + seconds(3));
+}
+
+TEST_F(ScheduleTest, ARemovedOneStaysRemoved) {
+  Schedule schedule(options, 1);
+  schedule.add(a, start);
+  schedule.take_due(start);
+  schedule.remove(a);
+  EXPECT_FALSE(schedule.ended(a, {}, start));
+  EXPECT_EQ(schedule.next_due(), std::nullopt);
+}
+
+} // namespace
+} // namespace headwater::track
