@@ -115,6 +115,10 @@ private:
               fmt::format("{} no longer names {}: software must know the model by itself.", plain_text(place, 100), shown_text(was->second)));
         continue;
       }
+      // A config that comes with the first files of its folder brings its code along; that is told as code.
+      const std::string file = place.substr(0, place.find('#'));
+      if (find_file(sides_.before, file) == nullptr && !loadable(sides_.before, read::folder_of(file)))
+        continue;
       const bool elsewhere = is->second.find("--") != std::string::npos;
       add("code.auto-map", place, before, json_text(Json(is->second)),
           fmt::format("{} now names {}{}; {}.", plain_text(place, 100), shown_text(is->second),

@@ -25,10 +25,6 @@ bool told_elsewhere(std::string_view key) {
   return key == "eos_token_id" || key == "auto_map" || key == "stop_token_ids" || key == "stop_strings";
 }
 
-std::string canonical_dtype(const Json &value) {
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 /// What a config takes for a key that it leaves out, as far as it is known for its model type.
 std::optional<Json> default_of(const Json &config, const std::string &key) {
   const auto type = config.find("model_type");
@@ -162,6 +158,8 @@ private:
       return *known == value;
     if (value.is_null())
       return !null_matters(key);
+    if (const std::string_view known = generation_default(key); is_generation_key(key) && !known.empty())
+      return Json::parse(known) == value;
     const ConfigKey *row = find_config_key(key);
     if (key == "rope_parameters")
       return value == Json{{"rope_type", "default"}};
@@ -179,7 +177,7 @@ private:
     if (group == "rope_parameters")
       return (a != nullptr && a->is_array()) || (b != nullptr && b->is_array()) ? "config.rope-factors" : "config.rope";
     if (is_generation_key(key))
-      return key.find("length") != std::string::npos || key.find("new_tokens") != std::string::npos ? "sampling.length"
+      return (key.find("length") != std::string::npos && key != "length_penalty") || key.find("new_tokens") != std::string::npos ? "sampling.length"
                                                                                                        : "sampling.default";
     if (key.ends_with("_token_id") || key.ends_with("_token_index"))
       return "config.token-ids";
@@ -200,8 +198,8 @@ private:
       return fmt::format(" The cache of one longest sequence is multiplied by {:.4g}.", b->get<double>() / a->get<double>());
     if (kind == "config.rope-factors")
       return " Files converted from this model must be made again.";
-    if (kind == "config.dtype" && a != nullptr && b != nullptr)
-      return fmt::format(" Loaded without an explicit format, the weights are now {}.", plain_text(canonical_dtype(*b), 40));
+    if (key == "dtype" && b != nullptr && b->is_string())
+      return fmt::format(" Loaded without an explicit format, the weights are now {}.", plain_text(b->get<std::string>(), 40));
     if (kind == "config.model-type")
       return " Other code loads the model.";
     if (kind == "config.vocabulary")

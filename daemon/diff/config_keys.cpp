@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace headwater::diff {
 namespace {
@@ -293,6 +294,19 @@ constexpr auto generation_keys = [] {
   return keys;
 }();
 
+/// What transformers' GenerationConfig holds for a key that the file leaves out, as JSON text.
+constexpr auto generation_defaults = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"do_sample", "false"},        {"temperature", "1"},       {"top_p", "1"},
+    {"top_k", "50"},               {"typical_p", "1"},         {"repetition_penalty", "1"},
+    {"num_beams", "1"},            {"num_beam_groups", "1"},   {"length_penalty", "1"},
+    {"diversity_penalty", "0"},    {"epsilon_cutoff", "0"},    {"eta_cutoff", "0"},
+    {"no_repeat_ngram_size", "0"}, {"encoder_no_repeat_ngram_size", "0"},
+    {"encoder_repetition_penalty", "1"}, {"max_length", "20"}, {"min_length", "0"},
+    {"num_return_sequences", "1"}, {"early_stopping", "false"}, {"remove_invalid_values", "false"},
+    {"renormalize_logits", "false"}, {"output_scores", "false"}, {"use_cache", "true"},
+    {"return_dict_in_generate", "false"}, {"output_attentions", "false"}, {"output_hidden_states", "false"},
+});
+
 } // namespace
 
 const ConfigKey *find_config_key(std::string_view key) {
@@ -302,6 +316,11 @@ const ConfigKey *find_config_key(std::string_view key) {
 
 bool is_generation_key(std::string_view key) {
   return std::ranges::binary_search(generation_keys, key);
+}
+
+std::string_view generation_default(std::string_view key) {
+  const auto row = std::ranges::find(generation_defaults, key, [](const auto &entry) { return entry.first; });
+  return row != generation_defaults.end() ? row->second : std::string_view();
 }
 
 } // namespace headwater::diff

@@ -17,4 +17,7 @@ const ConfigKey *find_config_key(std::string_view key);
 /// True for a key of how text is generated; such keys stand in generation_config.json and, in old files, in config.json.
 bool is_generation_key(std::string_view key);
 
+/// What transformers holds for a generation key that is left out, as JSON text; "" when it is not known.
+std::string_view generation_default(std::string_view key);
+
 } // namespace headwater::diff

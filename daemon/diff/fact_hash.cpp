@@ -71,6 +71,8 @@ Json template_facts(const Snapshot &snapshot) {
 Json stop_facts(const Snapshot &snapshot) {
   const StopSet set = stop_set(snapshot);
   Json facts;
+  facts["config"] = set.config.ids ? Json(*set.config.ids) : Json();
+  facts["map"] = set.map_text ? Json(*set.map_text) : Json();
   facts["ids"] = set.effective() ? Json(*set.effective()) : Json();
   facts["strings"] = set.strings;
   facts["text"] = set.tokenizer_text ? Json(*set.tokenizer_text) : Json();
@@ -113,7 +115,8 @@ Json weight_facts(const Snapshot &snapshot) {
   Json facts = Json::object();
   for (const FileEntry &file : snapshot.files) {
     const FileRole role = read::role_of(file.path);
-    if (role == FileRole::safetensors || role == FileRole::gguf || role == FileRole::pickle)
+    if (role == FileRole::safetensors || role == FileRole::gguf || role == FileRole::pickle || role == FileRole::side_weights ||
+        role == FileRole::digests || role == FileRole::weight_index)
       facts[file.path] = file.content_id();
   }
   return facts;

@@ -3,10 +3,7 @@
 
 #include "schemas/text.hpp"
 
-#include <algorithm>
-#include <array>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,24 +13,11 @@ namespace {
 
 using read::FileRole;
 
-/// What transformers' GenerationConfig holds for a key that the file leaves out, as JSON text.
-constexpr auto defaults = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"do_sample", "false"},        {"temperature", "1"},       {"top_p", "1"},
-    {"top_k", "50"},               {"typical_p", "1"},         {"repetition_penalty", "1"},
-    {"num_beams", "1"},            {"num_beam_groups", "1"},   {"length_penalty", "1"},
-    {"diversity_penalty", "0"},    {"epsilon_cutoff", "0"},    {"eta_cutoff", "0"},
-    {"no_repeat_ngram_size", "0"}, {"encoder_no_repeat_ngram_size", "0"},
-    {"encoder_repetition_penalty", "1"}, {"max_length", "20"}, {"min_length", "0"},
-    {"num_return_sequences", "1"}, {"early_stopping", "false"}, {"remove_invalid_values", "false"},
-    {"renormalize_logits", "false"}, {"output_scores", "false"}, {"use_cache", "true"},
-    {"return_dict_in_generate", "false"}, {"output_attentions", "false"}, {"output_hidden_states", "false"},
-});
-
 bool is_default(std::string_view key, const Json &value) {
   if (value.is_null())
     return true;
-  const auto row = std::ranges::find(defaults, key, [](const auto &entry) { return entry.first; });
-  return row != defaults.end() && Json::parse(row->second) == value;
+  const std::string_view known = generation_default(key);
+  return !known.empty() && Json::parse(known) == value;
 }
 
 std::string kind_of(const std::string &key, const Json *a, const Json *b) {
@@ -88,7 +72,7 @@ void compare_file(const Sides &sides, const FilePair &file, Changes &changes) {
     const Document &bad = after.state == State::ok || after.state == State::absent ? before : after;
     return note("sampling.unreadable", fmt::format("{} differs and was not compared: {}.", file.path, bad.problem));
   }
-  if (before.state == State::absent && !loadable(sides.before))
+  if (before.state == State::absent && !loadable(sides.before, read::folder_of(file.path)))
     return note("sampling.added", fmt::format("{} was added.", file.path));
   compare(file.path, canonical_numbers(*before.json), canonical_numbers(*after.json), changes);
 }

@@ -52,8 +52,10 @@ bool any_differs(const Sides &sides, read::FileRole role) {
   return std::ranges::any_of(sides.files, [&](const FilePair &file) { return file.role == role && file.differs; });
 }
 
-bool loadable(const Snapshot &snapshot) {
-  return std::ranges::any_of(snapshot.files, [](const FileEntry &file) {
+bool loadable(const Snapshot &snapshot, std::string_view folder) {
+  return std::ranges::any_of(snapshot.files, [&](const FileEntry &file) {
+    if (!file.path.starts_with(folder))
+      return false;
     const read::FileRole role = read::role_of(file.path);
     return role == read::FileRole::config || role == read::FileRole::safetensors || role == read::FileRole::gguf ||
            role == read::FileRole::pickle;

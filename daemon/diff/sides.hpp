@@ -33,8 +33,9 @@ Sides make_sides(const Snapshot &before, const Snapshot &after);
 /// True when any file of the role differs.
 bool any_differs(const Sides &sides, read::FileRole role);
 
-/// True when the revision has something to load: a config or weights. Files that come before that are a first upload.
-bool loadable(const Snapshot &snapshot);
+/// True when the revision has something to load in `folder` ("" = the root) or below: a config or weights. Files that
+/// come before that are a first upload.
+bool loadable(const Snapshot &snapshot, std::string_view folder = "");
 
 /// What is known of one JSON file.
 struct Document {

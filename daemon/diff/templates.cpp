@@ -111,8 +111,22 @@ private:
       names.insert(item.name);
     for (const EffectiveTemplate &item : after)
       names.insert(item.name);
+    std::set<std::string> settled;
+    for (const EffectiveTemplate &old : before) {
+      if (named(after, old.name) != nullptr)
+        continue;
+      const auto same = std::ranges::find_if(after, [&](const EffectiveTemplate &item) {
+        return item.text == old.text && named(before, item.name) == nullptr && !settled.contains(item.name);
+      });
+      if (same == after.end())
+        continue;
+      add("template.moved", same->path, json_text(Json(old.path)), json_text(Json(same->path)),
+          fmt::format("The template {} is now {}, text identical{}.", old.path, same->path, reader));
+      settled.insert({old.name, same->name});
+    }
     for (const std::string &name : names)
-      pair(name, named(before, name), named(after, name), reader);
+      if (!settled.contains(name))
+        pair(name, named(before, name), named(after, name), reader);
   }
 
   void pair(const std::string &name, const EffectiveTemplate *a, const EffectiveTemplate *b, const std::string &reader) {

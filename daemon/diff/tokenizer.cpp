@@ -151,7 +151,7 @@ void diff_tokenizer(const Sides &sides, Changes &changes) {
   }
   for (const auto &[folder, both] : folders)
     if (!both.added.empty() || !both.removed.empty())
-      compare_formats(folder, both, !loadable(sides.before), changes);
+      compare_formats(folder, both, !loadable(sides.before, folder), changes);
   for (const FilePair &file : sides.files)
     if (file.differs && (file.role == FileRole::tokenizer_config || file.role == FileRole::special_tokens_map ||
                          file.role == FileRole::added_tokens))

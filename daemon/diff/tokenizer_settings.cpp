@@ -211,6 +211,14 @@ private:
         return add("tokenizer.serialised-form", key, a, b, fmt::format("{} is written in another form, the token is the same.", plain_text(key, 60)));
       return stated(key, a, b);
     }
+    // The older special_tokens_map.json holds where tokenizer_config.json says nothing.
+    const auto by_map = [&](const Snapshot &snapshot) {
+      const Document map = read_document(snapshot, std::string(folder_) + "special_tokens_map.json");
+      const auto at = map.json->find(key);
+      return at != map.json->end() ? token_text(&*at) : std::optional<std::string>();
+    };
+    if ((a == nullptr && by_map(sides_.before) == to) || (b == nullptr && by_map(sides_.after) == from))
+      return stated(key, a, b);
     add("tokenizer.special-token", key, a, b,
         fmt::format("{}: {} became {}.", plain_text(key, 60), from ? shown_text(*from) : "nothing", to ? shown_text(*to) : "nothing"));
   }
@@ -303,7 +311,7 @@ void diff_tokenizer_settings(const Sides &sides, const FilePair &file, Changes &
   const bool came = before.state == State::absent;
   const bool went = after.state == State::absent;
   if (file.role == FileRole::tokenizer_config) {
-    if (came && !loadable(sides.before))
+    if (came && !loadable(sides.before, read::folder_of(file.path)))
       return note("tokenizer.added", fmt::format("{} was added.", file.path));
     Settings(sides, file, changes).compare(canonical_numbers(*before.json), canonical_numbers(*after.json));
     return;
@@ -313,7 +321,7 @@ void diff_tokenizer_settings(const Sides &sides, const FilePair &file, Changes &
     const auto said_elsewhere = [&](const Snapshot &snapshot) {
       return find_file(snapshot, folder + "tokenizer_config.json") != nullptr || find_file(snapshot, folder + "tokenizer.json") != nullptr;
     };
-    const bool harmless = came ? !loadable(sides.before) || said_elsewhere(sides.before) : said_elsewhere(sides.after);
+    const bool harmless = came ? !loadable(sides.before, folder) || said_elsewhere(sides.before) : said_elsewhere(sides.after);
     return note(harmless ? "tokenizer.default-stated" : "tokenizer.special-token",
                 fmt::format("{} was {}{}", file.path, came ? "added" : "removed",
                             harmless ? "; newer files say the same." : ": special tokens may differ."));

@@ -378,7 +378,9 @@ private:
         if (path.empty() && old->second.bytes() != group.bytes())
           path = (group.index != nullptr ? *group.index : *group.files.front()).path;
       }
-    if (was > 0 && is > 0 && std::abs(static_cast<double>(is - was)) >= 0.01 * static_cast<double>(was))
+    // A longer header is no larger model.
+    constexpr std::int64_t header_noise = 64 << 10;
+    if (was > 0 && is > 0 && std::abs(is - was) >= header_noise && std::abs(static_cast<double>(is - was)) >= 0.01 * static_cast<double>(was))
       add("weights.size", path, json_text(Json(was)), json_text(Json(is)),
           fmt::format("The weights take {} instead of {} ({}).", human_bytes(static_cast<double>(is)), human_bytes(static_cast<double>(was)),
                       signed_bytes(is - was)));

@@ -1,0 +1,140 @@
+// Incidents of public model repositories as histories of their kind, told by tests/data/diff/*.json: what changed, and
+// what a reader must be told of it. A file of cases is a list of
+//   {"name", "before", "after", "expect": [{"kind", "path"?, "says": [...]}], "level", "impact", "only": true?, "quiet": true?}
+#include "daemon/diff/diff.hpp"
+#include "tests/diff/fixture.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace headwater::diff {
+namespace {
+
+using test::snapshot_from;
+
+std::vector<Json> all_cases() {
+  std::vector<Json> cases;
+  std::set<std::string> files;
+  for (const auto &entry : std::filesystem::directory_iterator(std::string(HEADWATER_SOURCE_DIR) + "/tests/data/diff"))
+    if (entry.path().extension() == ".json")
+      files.insert(entry.path().string());
+  for (const std::string &file : files)
+    for (const Json &item : Json::parse(test::read_file(file)))
+      cases.push_back(item);
+  return cases;
+}
+
+std::string told(const Delta &delta) {
+  std::string text;
+  for (const Change &change : delta.changes)
+    text += "  " + std::string(to_string(change.impact)) + " " + std::string(to_string(change.level)) + " " + change.kind + " " + change.path +
+            ": " + change.before_json.substr(0, 120) + " -> " + change.after_json.substr(0, 120) + "\n    " + change.explanation + "\n";
+  return text;
+}
+
+class Incident : public testing::TestWithParam<Json> {};
+
+TEST_P(Incident, IsToldWithItsKindLevelAndFacts) {
+  const Json &item = GetParam();
+  const Delta delta = diff(snapshot_from(item["before"]), snapshot_from(item["after"]));
+  SCOPED_TRACE(told(delta));
+  for (const Json &expected : item["expect"]) {
+    const std::string kind = expected["kind"];
+    const auto at = std::ranges::find_if(delta.changes, [&](const Change &change) {
+      return change.kind == kind && (!expected.contains("path") || change.path == expected["path"].get<std::string>());
+    });
+    ASSERT_NE(at, delta.changes.end()) << kind << " was not told";
+    for (const Json &words : expected.value("says", Json::array())) {
+      EXPECT_NE(at->explanation.find(words.get<std::string>()), std::string::npos) << "not said: " << words;
+    }
+    if (expected.contains("before")) {
+      EXPECT_EQ(Json::parse(at->before_json), expected["before"]);
+    }
+    if (expected.contains("after")) {
+      EXPECT_EQ(Json::parse(at->after_json), expected["after"]);
+    }
+  }
+  if (item.contains("level")) {
+    EXPECT_EQ(to_string(level_of(delta.changes)), item["level"].get<std::string>());
+    EXPECT_EQ(to_string(impact_of(delta.changes)), item["impact"].get<std::string>());
+  }
+  if (item.value("only", false)) {
+    EXPECT_EQ(delta.changes.size(), item["expect"].size());
+  }
+}
+
+TEST_P(Incident, IsQuietAgainstItself) {
+  for (const char *side : {"before", "after"}) {
+    const Snapshot snapshot = snapshot_from(GetParam()[side]);
+    const Delta delta = diff(snapshot, snapshot);
+    EXPECT_TRUE(delta.changes.empty()) << told(delta);
+  }
+}
+
+/// Kinds of which only one direction is a fact: what is broken is told, that it works again is told as another kind or as
+/// what comes with it.
+bool one_way(const Change &change) {
+  for (const char *part : {"malformed", "unreadable", "disagreement", "mismatch", "does-not-parse", "parses-again", "raises", "renders-again",
+                           "double-bos", "imports", "size", "pickle", "manifest"})
+    if (change.kind.find(part) != std::string::npos)
+      return true;
+  return false;
+}
+
+TEST_P(Incident, IsMirroredWhenItIsUndone) {
+  const Snapshot before = snapshot_from(GetParam()["before"]);
+  const Snapshot after = snapshot_from(GetParam()["after"]);
+  const Delta there = diff(before, after);
+  const Delta back = diff(after, before);
+  SCOPED_TRACE(told(there) + "back:\n" + told(back));
+  for (const Change &change : there.changes) {
+    if (one_way(change))
+      continue;
+    const bool mirrored = std::ranges::any_of(back.changes, [&](const Change &other) {
+      return other.subject == change.subject && other.before_json == change.after_json && other.after_json == change.before_json;
+    });
+    EXPECT_TRUE(mirrored) << change.kind << " " << change.path;
+  }
+}
+
+TEST_P(Incident, HasEqualFactsOnlyWhereNothingOfWeightDiffers) {
+  const Snapshot before = snapshot_from(GetParam()["before"]);
+  const Snapshot after = snapshot_from(GetParam()["after"]);
+  const Delta delta = diff(before, after);
+  if (level_of(delta.changes) >= Level::medium && impact_of(delta.changes) != Impact::cosmetic && !GetParam().contains("remote")) {
+    EXPECT_NE(fact_hash(before), fact_hash(after)) << told(delta);
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<Json> &item) {
+  return item.param["name"].get<std::string>();
+}
+
+INSTANTIATE_TEST_SUITE_P(Diff, Incident, testing::ValuesIn(all_cases()), case_name);
+
+TEST(Access, EachFactOfTheHubIsItsOwnKind) {
+  RepoFacts before;
+  before.name = "acme/model";
+  before.identity = "1";
+  const auto kind_after = [&](auto edit) {
+    RepoFacts after = before;
+    edit(after);
+    const std::vector<Change> changes = diff_access(before, after);
+    return changes.size() == 1 ? changes.front().kind : std::to_string(changes.size()) + " changes";
+  };
+  EXPECT_EQ(kind_after([](RepoFacts &) {}), "0 changes");
+  EXPECT_EQ(kind_after([](RepoFacts &facts) { facts.gate = Gate::automatic; }), "access.gated");
+  EXPECT_EQ(kind_after([](RepoFacts &facts) { facts.is_private = true; }), "access.private");
+  EXPECT_EQ(kind_after([](RepoFacts &facts) { facts.disabled = true; }), "access.disabled");
+  EXPECT_EQ(kind_after([](RepoFacts &facts) { facts.name = "acme/renamed"; }), "access.renamed");
+  EXPECT_EQ(kind_after([](RepoFacts &facts) { facts.identity = "2"; }), "access.replaced");
+  EXPECT_EQ(kind_after([](RepoFacts &facts) { facts.tags = {"license:mit"}; }), "licence.stated");
+  EXPECT_EQ(kind_after([](RepoFacts &facts) { facts.tags = {"gguf"}; }), "0 changes");
+}
+
+} // namespace
+} // namespace headwater::diff
