@@ -186,7 +186,9 @@ std::string finding_section(const Plan &plan, const Ink &ink) {
                                                               : ink.faint(word);
     text += fmt::format("  {} {}\n", severity, ink.bold(finding.id));
     text += wrapped(plain_text(finding.message, 400), "        ", "        ");
-    text += ink.faint(wrapped(plain_text(finding.fix, 400), "        ", "        "));
+    std::string fix = wrapped(plain_text(finding.fix, 400), "        ", "        ");
+    fix.pop_back();
+    text += ink.faint(fix) + '\n';
   }
   if (!plan.muted.empty())
     text += fmt::format("  accepted: {}\n", fmt::join(plan.muted, ", "));
