@@ -21,6 +21,7 @@ struct HubOptions {
   std::uint64_t max_json_bytes = 32U << 20U; ///< an API answer
   std::uint64_t max_header_bytes = 100'000'000; ///< a safetensors header, as the format bounds it
   double requests_per_second = 0; ///< own bound beside the published rate limits; 0 = none
+  std::int64_t first_backoff_ms = 1000; ///< before the first retry, doubled up to eight of it
   int retries = 5; ///< of transient errors inside one call, with jittered backoff (rate limits are waited out)
 };
 
