@@ -464,8 +464,8 @@ Bound::Bound(std::string_view function, const Arguments &arguments, std::initial
   const std::string_view *name = names.begin();
   if (arguments.positional.size() > names.size()) {
     raise(ErrorClass::TypeError,
-          fmt::format("{}() takes {} {} positional argument{} but {} were given", function,
-                      required == names.size() ? "" : fmt::format("from {} to", required), names.size(),
+          fmt::format("{}() takes {}{} positional argument{} but {} were given", function,
+                      required == names.size() ? "" : fmt::format("from {} to ", required), names.size(),
                       names.size() == 1 ? "" : "s", arguments.positional.size()));
   }
   for (std::size_t i = 0; i < arguments.positional.size(); ++i) {

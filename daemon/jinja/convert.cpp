@@ -284,7 +284,7 @@ void Runtime::append_repr(std::string &out, const Value &value) {
     out += ')';
     return;
   case Kind::block_reference:
-    out += opaque("jinja2.runtime.BlockReference object");
+    out += callbacks->block_repr(*value.block);
     return;
   }
 }

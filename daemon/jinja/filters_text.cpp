@@ -158,7 +158,14 @@ Value indent(Runtime &runtime, const Arguments &arguments) {
     }
   }
   // The newline is added with +=, which is where a subject that is no text fails.
+  if (!bound[0]->is_string() && !bound[0]->is_undefined() && !bound[0]->is_sequence()) {
+    raise(ErrorClass::TypeError,
+          fmt::format("unsupported operand type(s) for +=: '{}' and 'str'", type_name(*bound[0])));
+  }
   Value text = runtime.add(*bound[0], Value(runtime.str("\n")));
+  if (!text.is_string()) {
+    raise(ErrorClass::AttributeError, fmt::format("'{}' object has no attribute 'splitlines'", type_name(text)));
+  }
   std::vector<std::string_view> lines = lines_of(text.string->view());
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -402,6 +402,9 @@ Value format_percent(Runtime &runtime, const Str &format, const Value &argument)
       if (depth > 0) {
         raise(ErrorClass::ValueError, "incomplete format key");
       }
+      if (argument.is_undefined()) {
+        runtime.fail_undefined(*argument.undefined);
+      }
       if (!argument.is_dict()) {
         raise(ErrorClass::TypeError, "format requires a mapping");
       }
@@ -526,7 +529,8 @@ Value format_percent(Runtime &runtime, const Str &format, const Value &argument)
       throw OutOfMemory{};
     }
   }
-  bool container = argument.is_dict() || argument.is(Kind::list) || argument.is(Kind::range);
+  bool container = argument.is_dict() || argument.is(Kind::list) || argument.is(Kind::range) ||
+                   argument.is_undefined();
   if (!mapping_used && used < given.size() && !container) {
     raise(ErrorClass::TypeError, "not all arguments converted during string formatting");
   }
@@ -599,7 +603,7 @@ std::string format_braces(Runtime &runtime, const Str &format, const Arguments &
         } else {
           if (automatic > 0) {
             raise(ErrorClass::ValueError,
-                  "cannot switch from automatic field numbering to manual field specification");
+                  "cannot switch from manual field specification to automatic field numbering");
           }
           numbered = true;
           std::size_t from = 0;
@@ -607,7 +611,7 @@ std::string format_braces(Runtime &runtime, const Str &format, const Arguments &
         }
         if (position >= arguments.positional.size()) {
           raise(ErrorClass::IndexError,
-                fmt::format("Replacement index {} out of range for positional args tuple", position));
+                "tuple index out of range");
         }
         value = arguments.positional[position];
       } else {

@@ -573,7 +573,7 @@ Value Interpreter::call_macro(Macro &macro, const Arguments &given) {
 
 Value Interpreter::call_loop(Loop &loop, const Arguments &given) {
   if (loop.recursive == nullptr) {
-    raise(ErrorClass::TypeError, "The loop must have the 'recursive' marker to be called.");
+    raise(ErrorClass::TypeError, "The loop must have the 'recursive' marker to be called recursively.");
   }
   if (given.positional.size() + given.keywords.size() != 1) {
     raise(ErrorClass::TypeError,
@@ -666,6 +666,10 @@ Value Interpreter::block_attribute(const BlockReference &reference, std::string_
     return reference.node->name;
   }
   return {};
+}
+
+std::string Interpreter::block_repr(const BlockReference &reference) {
+  return reference.node == nullptr ? "<TemplateReference None>" : "<jinja2.runtime.BlockReference object at 0x0>";
 }
 
 Value Interpreter::macro_attribute(const Macro &macro, std::string_view name) {

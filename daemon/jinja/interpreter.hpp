@@ -65,6 +65,7 @@ public:
   Value macro_attribute(const Macro &macro, std::string_view name) override;
   std::string macro_repr(const Macro &macro) override;
   const Iterator &loop_rest(Loop &loop) override;
+  std::string block_repr(const BlockReference &block) override;
   Value block_attribute(const BlockReference &block, std::string_view name) override;
 
 private:

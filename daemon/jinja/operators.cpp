@@ -277,9 +277,6 @@ Value Runtime::modulo(const Value &a, const Value &b) {
   }
   if (a.is_string()) {
     // Text's own % comes first, and prints an undefined value as nothing.
-    if (b.is_undefined()) {
-      fail_undefined(*b.undefined);
-    }
     return format_percent(*this, *a.string, b);
   }
   check(*this, a, b);

@@ -21,6 +21,7 @@ public:
   virtual Value macro_attribute(const Macro &macro, std::string_view name) = 0;
   virtual std::string macro_repr(const Macro &macro) = 0;
   virtual const Iterator &loop_rest(Loop &loop) = 0;
+  virtual std::string block_repr(const BlockReference &block) = 0;
   virtual Value block_attribute(const BlockReference &block, std::string_view name) = 0;
 };
 

@@ -51,9 +51,15 @@ std::span<const Value> positional(const Arguments &arguments, std::string_view n
   return arguments.positional;
 }
 
-template <std::string (*map)(std::string_view)>
+/// A method's name as a template argument.
+template <std::size_t N> struct Name {
+  constexpr Name(const char (&from)[N]) { std::copy_n(from, N, text); }
+  char text[N];
+};
+
+template <std::string (*map)(std::string_view), Name name>
 Value mapped(Runtime &runtime, const Value &self, const Arguments &arguments) {
-  positional(arguments, "method", 0, 0);
+  positional(arguments, name.text, 0, 0);
   runtime.spend_bytes(text_of(self).bytes * std::size_t{4});
   return made(runtime, self, map(text_of(self).view()));
 }
@@ -518,12 +524,12 @@ constexpr std::array<Method, 26> methods{{{"strip", str_strip},
                                           {"lstrip", str_lstrip},
                                           {"rstrip", str_rstrip},
                                           {"join", str_join},
-                                          {"upper", mapped<to_upper>},
-                                          {"lower", mapped<to_lower>},
-                                          {"title", mapped<to_title>},
-                                          {"capitalize", mapped<capitalize>},
-                                          {"casefold", mapped<fold_case>},
-                                          {"swapcase", mapped<swap_case>},
+                                          {"upper", mapped<to_upper, "upper">},
+                                          {"lower", mapped<to_lower, "lower">},
+                                          {"title", mapped<to_title, "title">},
+                                          {"capitalize", mapped<capitalize, "capitalize">},
+                                          {"casefold", mapped<fold_case, "casefold">},
+                                          {"swapcase", mapped<swap_case, "swapcase">},
                                           {"rsplit", str_rsplit},
                                           {"splitlines", str_splitlines},
                                           {"partition", str_partition},

@@ -228,7 +228,7 @@ private:
 } // namespace
 
 Value to_json(Runtime &runtime, const Arguments &arguments) {
-  Bound bound("tojson", arguments, {"x", "ensure_ascii", "indent", "separators", "sort_keys"}, 1);
+  Bound bound("_cached_compile_jinja_template.<locals>.tojson", arguments, {"x", "ensure_ascii", "indent", "separators", "sort_keys"}, 1);
   Style style;
   style.ascii = bound[1] != nullptr && truth(*bound[1]);
   style.sort_keys = bound[4] != nullptr && truth(*bound[4]);

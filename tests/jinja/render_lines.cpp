@@ -20,7 +20,8 @@ int main() {
     jinja::TemplateError error;
     bool good = parsed.has_value();
     if (good) {
-      auto rendered = jinja::render(*parsed, jinja::make_variables(task["variables"]), {}, now);
+      auto rendered = jinja::render(*parsed, jinja::make_variables(task["variables"]), {},
+                                    now + std::chrono::microseconds{task.value("microseconds", 0)});
       good = rendered.has_value();
       if (good) {
         answer["output"] = rendered->output;
