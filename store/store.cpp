@@ -196,21 +196,26 @@ public:
   }
 
   Result<Repo> ensure_repo(const std::string &name, const std::string &branch) override {
+    Result<std::optional<Repo>> there = find_repo(name, branch);
+    if (there && !*there)
+      there = find_renamed(name);
+    if (!there)
+      return std::unexpected(there.error());
+    if (*there)
+      return std::move(**there);
     RepoFacts facts;
     facts.name = name;
     Result<void> done = write([=](Database &db) {
-      return db.run("INSERT INTO repo (name, branch, facts_json, state, state_note, "
-                    "anonymous_can_read, head, head_date, last_polled, "
-                    "last_changed) SELECT ?1, ?2, ?3, 'pending', '', 1, '', '', '', '' WHERE NOT "
-                    "EXISTS (SELECT 1 FROM former_name WHERE "
-                    "name = ?1 AND branch = ?2) ON CONFLICT (name, branch) DO NOTHING",
-                    {}, name, branch, facts_to_text(facts));
+      return db.run(
+          "INSERT INTO repo (name, branch, facts_json, state, state_note, "
+          "anonymous_can_read, head, head_date, last_polled, "
+          "last_changed) VALUES (?1, ?2, ?3, 'pending', '', 1, '', '', '', '') ON CONFLICT "
+          "(name, branch) DO NOTHING",
+          {}, name, branch, facts_to_text(facts));
     });
     if (!done)
       return std::unexpected(done.error());
     Result<std::optional<Repo>> repo = find_repo(name, branch);
-    if (repo && !*repo)
-      repo = find_renamed(name);
     if (!repo)
       return std::unexpected(repo.error());
     if (!*repo)

@@ -97,7 +97,8 @@ private:
 
   WayBack way_back(const Advisory &advisory, const AffectedEntry &entry) const {
     const auto now = step_.subject_hashes.find(entry.subject);
-    if (!step_.readable || step_.commitless || now == step_.subject_hashes.end())
+    if (!step_.readable || step_.commitless || now == step_.subject_hashes.end() ||
+        !touches(entry.subject))
       return {};
     WayBack way;
     const Advisory *at = &advisory;

@@ -3,6 +3,7 @@
 #include "schemas/json.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -51,6 +52,8 @@ void Alarm::set(const std::string &repo, const std::string &what) {
     answers_.erase(repo);
   else
     answers_[repo] = what;
+  if (answers_.empty())
+    told_.clear();
 }
 
 bool Alarm::rings(const std::string &what, std::size_t watched) const {
@@ -58,6 +61,11 @@ bool Alarm::rings(const std::string &what, std::size_t watched) const {
   const auto same = static_cast<std::size_t>(
       std::ranges::count_if(answers_, [&](const auto &answer) { return answer.second == what; }));
   return same >= 3 && same * 20 > watched;
+}
+
+bool Alarm::is_news(const std::string &what) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(told_, what) != what;
 }
 
 } // namespace headwater::track

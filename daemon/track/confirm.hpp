@@ -45,9 +45,13 @@ public:
   /// True when too many repos give this answer.
   bool rings(const std::string &what, std::size_t watched) const;
 
+  /// True the first time that this alarm is told; again only after all was quiet.
+  bool is_news(const std::string &what);
+
 private:
   mutable std::mutex mutex_;
   std::map<std::string, std::string> answers_;
+  std::string told_;
 };
 
 } // namespace headwater::track

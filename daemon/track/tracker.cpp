@@ -98,28 +98,40 @@ void Tracker::wake() {
   });
 }
 
+void Tracker::look_at(const Key &key) {
+  boost::asio::co_spawn(strand_, catch_up(context_, key),
+                        [this, key](const std::exception_ptr &thrown, LookResult result) {
+                          if (thrown) {
+                            context_.log(LogLevel::error,
+                                         key.repo + ": a look ended on a defect of ours");
+                            result.failed = true;
+                          }
+                          ended(key, result);
+                        });
+}
+
 void Tracker::pump() {
-  const std::lock_guard lock(mutex_);
-  timer_.cancel();
-  if (context_.stopping)
-    return;
-  while (looking_ < static_cast<std::size_t>(std::max(1, options_.concurrency))) {
-    const std::optional<Key> key = schedule_.take_due(std::chrono::steady_clock::now());
-    if (!key)
-      break;
-    ++looking_;
-    boost::asio::co_spawn(strand_, catch_up(context_, *key),
-                          [this, key = *key](const std::exception_ptr &thrown, LookResult result) {
-                            if (thrown) {
-                              context_.log(LogLevel::error,
-                                           key.repo + ": a look ended on a defect of ours");
-                              result.failed = true;
-                            }
-                            ended(key, result);
-                          });
+  const auto most = static_cast<std::size_t>(std::max(1, options_.concurrency));
+  std::vector<Key> due;
+  {
+    const std::lock_guard lock(mutex_);
+    timer_.cancel();
+    if (context_.stopping)
+      return;
+    while (looking_ < most) {
+      const std::optional<Key> key = schedule_.take_due(std::chrono::steady_clock::now());
+      if (!key)
+        break;
+      ++looking_;
+      due.push_back(*key);
+    }
   }
+  // Outside the lock: a look that ends at once takes it again.
+  for (const Key &key : due)
+    look_at(key);
+  const std::lock_guard lock(mutex_);
   const std::optional<Moment> next = schedule_.next_due();
-  if (!next || looking_ >= static_cast<std::size_t>(std::max(1, options_.concurrency)))
+  if (!next || looking_ >= most || context_.stopping)
     return;
   ++posted_;
   timer_.expires_at(*next);

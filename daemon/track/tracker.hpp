@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -69,6 +70,7 @@ public:
 
 private:
   void pump();
+  void look_at(const Key &key);
   void ended(const Key &key, const LookResult &result);
   void wake();
   bool is_idle() const;

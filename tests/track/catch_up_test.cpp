@@ -473,7 +473,8 @@ TEST_F(CatchUpTest, ManyReposThatVanishAtOnceAreOneAlarmAndNoNews) {
     }
   }
   int gone = 0;
-  for (const store::Repo &one : *store_->repos())
+  const std::vector<store::Repo> all = *store_->repos();
+  for (const store::Repo &one : all)
     gone += one.state == store::RepoState::gone ? 1 : 0;
   EXPECT_LE(gone, 2);
   EXPECT_EQ(
