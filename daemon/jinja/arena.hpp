@@ -10,11 +10,13 @@
 
 namespace headwater::jinja {
 
-/// Thrown inside the room when a run crosses its bound on memory; render() turns it into an error value.
+/// Thrown inside the room when a run crosses its bound on memory; render() turns it into an error
+/// value.
 struct OutOfMemory {};
 
-/// Bump allocator for values that live until their owner (a template, a set of variables, one render)
-/// ends. Nothing in it is destroyed one by one, so it holds trivially destructible types only.
+/// Bump allocator for values that live until their owner (a template, a set of variables, one
+/// render) ends. Nothing in it is destroyed one by one, so it holds trivially destructible types
+/// only.
 class Arena {
 public:
   explicit Arena(std::size_t limit) : limit_(limit) {}

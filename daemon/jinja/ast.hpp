@@ -88,7 +88,8 @@ struct ScopeCode {
   std::span<const std::int32_t> leave;
 };
 
-/// A macro, a call block's body, a recursive loop, a block or the template itself: one frame of slots.
+/// A macro, a call block's body, a recursive loop, a block or the template itself: one frame of
+/// slots.
 struct FunctionCode {
   std::int32_t slots = 0;
   ScopeCode scope;
@@ -117,8 +118,8 @@ struct Node {
   std::span<const Comparison> compares;
   Context context = Context::load;
   std::int32_t depth = 1; ///< of the expression below
-  bool flag = false;  ///< loop: recursive; block: scoped; include: ignore missing
-  bool other = false; ///< loop: uses `loop`; block: required
+  bool flag = false;      ///< loop: recursive; block: scoped; include: ignore missing
+  bool other = false;     ///< loop: uses `loop`; block: required
 
   // ---- filled in when names are resolved
   Place place;

@@ -115,8 +115,8 @@ void divide_limbs(const Limbs &a, const Limbs &b, Limbs &quotient, Limbs &remain
     for (std::size_t i = 0; i < n; ++i) {
       std::uint64_t product = guess * v[i] + carry;
       carry = product >> 32U;
-      std::int64_t digit = std::int64_t{u[i + j]} - borrow -
-                           static_cast<std::int64_t>(product & 0xFFFFFFFFU);
+      std::int64_t digit =
+          std::int64_t{u[i + j]} - borrow - static_cast<std::int64_t>(product & 0xFFFFFFFFU);
       u[i + j] = static_cast<std::uint32_t>(digit);
       borrow = digit < 0 ? 1 : 0;
     }
@@ -243,7 +243,9 @@ int compare(const Wide &a, const Wide &b) {
   return a.negative ? -order : order;
 }
 
-bool is_zero(const Wide &wide) { return wide.limbs.empty(); }
+bool is_zero(const Wide &wide) {
+  return wide.limbs.empty();
+}
 
 double to_double(const Wide &wide) {
   // The top 64 bits with a sticky lowest bit round once, correctly, in the conversion.
@@ -265,7 +267,8 @@ double to_double(const Wide &wide) {
   if (sticky) {
     top |= 1U;
   }
-  double value = std::ldexp(static_cast<double>(top), static_cast<int>(std::min<std::size_t>(shift, 100000)));
+  double value =
+      std::ldexp(static_cast<double>(top), static_cast<int>(std::min<std::size_t>(shift, 100000)));
   return wide.negative ? -value : value;
 }
 
@@ -318,13 +321,15 @@ std::string to_base(const Wide &wide, unsigned base) {
   return out;
 }
 
-std::string to_decimal(const Wide &wide) { return to_base(wide, 10); }
+std::string to_decimal(const Wide &wide) {
+  return to_base(wide, 10);
+}
 
 Wide from_digits(std::string_view digits, unsigned base) {
   Wide out;
   for (char c : digits) {
-    unsigned digit = c <= '9' ? static_cast<unsigned>(c - '0')
-                              : static_cast<unsigned>((c | 0x20) - 'a') + 10U;
+    unsigned digit =
+        c <= '9' ? static_cast<unsigned>(c - '0') : static_cast<unsigned>((c | 0x20) - 'a') + 10U;
     std::uint64_t carry = digit;
     for (std::uint32_t &limb : out.limbs) {
       carry += std::uint64_t{limb} * base;

@@ -8,7 +8,8 @@
 
 namespace headwater::jinja {
 
-/// Integer of any size as Python's: sign and magnitude, base 2^32, lowest limb first, no leading zeros.
+/// Integer of any size as Python's: sign and magnitude, base 2^32, lowest limb first, no leading
+/// zeros.
 struct BigInt {
   const std::uint32_t *limbs;
   std::uint32_t count;

@@ -19,10 +19,12 @@ Value view_item(Runtime &runtime, const DictView &view, const DictEntry &entry) 
 /// Attributes of every Python object: present, and never safe to hand out.
 bool object_dunder(std::string_view name) {
   static constexpr std::array<std::string_view, 23> names{
-      "__class__",   "__delattr__", "__dir__",  "__doc__",     "__eq__",           "__format__",
-      "__ge__",      "__getattribute__", "__gt__", "__hash__", "__init__",         "__init_subclass__",
-      "__le__",      "__lt__",      "__ne__",   "__new__",     "__reduce__",       "__reduce_ex__",
-      "__repr__",    "__setattr__", "__sizeof__", "__str__",   "__subclasshook__"};
+      "__class__",  "__delattr__",   "__dir__",         "__doc__",
+      "__eq__",     "__format__",    "__ge__",          "__getattribute__",
+      "__gt__",     "__hash__",      "__init__",        "__init_subclass__",
+      "__le__",     "__lt__",        "__ne__",          "__new__",
+      "__reduce__", "__reduce_ex__", "__repr__",        "__setattr__",
+      "__sizeof__", "__str__",       "__subclasshook__"};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -32,29 +34,33 @@ bool type_dunder(const Value &object, std::string_view name) {
   };
   switch (object.kind) {
   case Kind::string:
-    return any({"__add__", "__contains__", "__getitem__", "__getnewargs__", "__iter__", "__len__", "__mod__",
-                "__mul__", "__rmod__", "__rmul__"});
+    return any({"__add__", "__contains__", "__getitem__", "__getnewargs__", "__iter__", "__len__",
+                "__mod__", "__mul__", "__rmod__", "__rmul__"});
   case Kind::list:
-    return any({"__add__", "__contains__", "__delitem__", "__getitem__", "__iadd__", "__imul__", "__iter__", "__len__",
-                "__mul__", "__reversed__", "__rmul__", "__setitem__", "__class_getitem__"});
+    return any({"__add__", "__contains__", "__delitem__", "__getitem__", "__iadd__", "__imul__",
+                "__iter__", "__len__", "__mul__", "__reversed__", "__rmul__", "__setitem__",
+                "__class_getitem__"});
   case Kind::tuple:
-    return any({"__add__", "__contains__", "__getitem__", "__getnewargs__", "__iter__", "__len__", "__mul__",
-                "__rmul__", "__class_getitem__"});
+    return any({"__add__", "__contains__", "__getitem__", "__getnewargs__", "__iter__", "__len__",
+                "__mul__", "__rmul__", "__class_getitem__"});
   case Kind::dict:
-    return any({"__contains__", "__delitem__", "__getitem__", "__ior__", "__iter__", "__len__", "__or__",
-                "__reversed__", "__ror__", "__setitem__", "__class_getitem__"});
+    return any({"__contains__", "__delitem__", "__getitem__", "__ior__", "__iter__", "__len__",
+                "__or__", "__reversed__", "__ror__", "__setitem__", "__class_getitem__"});
   case Kind::function:
-    return any({"__call__", "__name__", "__qualname__", "__self__", "__module__", "__globals__", "__code__",
-                "__dict__", "__closure__", "__defaults__", "__kwdefaults__", "__annotations__", "__get__",
-                "__mro__", "__subclasses__", "__base__", "__bases__", "__text_signature__"});
+    return any({"__call__", "__name__", "__qualname__", "__self__", "__module__", "__globals__",
+                "__code__", "__dict__", "__closure__", "__defaults__", "__kwdefaults__",
+                "__annotations__", "__get__", "__mro__", "__subclasses__", "__base__", "__bases__",
+                "__text_signature__"});
   case Kind::boolean:
   case Kind::integer:
   case Kind::big:
   case Kind::real:
-    return any({"__abs__", "__add__", "__bool__", "__divmod__", "__float__", "__floordiv__", "__int__", "__mod__",
-                "__mul__", "__neg__", "__pos__", "__pow__", "__radd__", "__rmul__", "__round__", "__rsub__", "__sub__",
-                "__truediv__", "__trunc__", "__getnewargs__", "__and__", "__ceil__", "__floor__", "__index__",
-                "__invert__", "__lshift__", "__or__", "__rshift__", "__xor__"});
+    return any({"__abs__",      "__add__",  "__bool__",    "__divmod__", "__float__",
+                "__floordiv__", "__int__",  "__mod__",     "__mul__",    "__neg__",
+                "__pos__",      "__pow__",  "__radd__",    "__rmul__",   "__round__",
+                "__rsub__",     "__sub__",  "__truediv__", "__trunc__",  "__getnewargs__",
+                "__and__",      "__ceil__", "__floor__",   "__index__",  "__invert__",
+                "__lshift__",   "__or__",   "__rshift__",  "__xor__"});
   case Kind::none:
     return name == "__bool__";
   case Kind::macro:
@@ -62,11 +68,13 @@ bool type_dunder(const Value &object, std::string_view name) {
   case Kind::cycler:
   case Kind::joiner:
   case Kind::block_reference:
-    return any({"__call__", "__dict__", "__module__", "__weakref__", "__iter__", "__next__", "__len__"});
+    return any(
+        {"__call__", "__dict__", "__module__", "__weakref__", "__iter__", "__next__", "__len__"});
   case Kind::range:
   case Kind::dict_view:
   case Kind::iterator:
-    return any({"__iter__", "__next__", "__len__", "__contains__", "__getitem__", "__reversed__", "__bool__"});
+    return any({"__iter__", "__next__", "__len__", "__contains__", "__getitem__", "__reversed__",
+                "__bool__"});
   default:
     return false;
   }
@@ -92,11 +100,12 @@ bool private_attribute(const Value &object, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   if (object.is(Kind::loop)) {
-    return any({"_after", "_before", "_current", "_iterable", "_iterator", "_last_changed_value", "_length",
-                "_peek_next", "_recurse", "_to_iterator", "_undefined"});
+    return any({"_after", "_before", "_current", "_iterable", "_iterator", "_last_changed_value",
+                "_length", "_peek_next", "_recurse", "_to_iterator", "_undefined"});
   }
   if (object.is(Kind::macro)) {
-    return any({"_argument_count", "_async_invoke", "_default_autoescape", "_environment", "_func", "_invoke"});
+    return any({"_argument_count", "_async_invoke", "_default_autoescape", "_environment", "_func",
+                "_invoke"});
   }
   return object.is(Kind::tuple) && object.sequence->group &&
          any({"_asdict", "_field_defaults", "_fields", "_make", "_replace"});
@@ -128,7 +137,8 @@ Value plain_attribute(Runtime &runtime, const Value &object, const Str &name) {
   }
 }
 
-/// getattr() under the sandbox: missing when Python finds nothing, an unsafe value as an undefined one.
+/// getattr() under the sandbox: missing when Python finds nothing, an unsafe value as an undefined
+/// one.
 Value safe_attribute(Runtime &runtime, const Value &object, const Str &name) {
   std::string_view text = name.view();
   if (object.is(Kind::name_space)) {
@@ -201,7 +211,8 @@ Value plain_item(Runtime &runtime, const Value &object, const Value &key) {
     std::int64_t size = object.range->size();
     std::int64_t index = key.small_int();
     index += index < 0 ? size : 0;
-    return index < 0 || index >= size ? Value() : Value(object.range->start + index * object.range->step);
+    return index < 0 || index >= size ? Value()
+                                      : Value(object.range->start + index * object.range->step);
   }
   case Kind::block_reference:
     return key.is_string() && object.block != nullptr
@@ -258,7 +269,8 @@ std::span<const Value> Runtime::items(const Value &value) {
     for (std::size_t i = 0; i < text.length; ++i) {
       std::size_t from = at;
       next_code_point(text.view(), at);
-      out[i] = Value(arena.make<const Str>(text.data + from, static_cast<std::uint32_t>(at - from), 1U, text.markup, 0U));
+      out[i] = Value(arena.make<const Str>(text.data + from, static_cast<std::uint32_t>(at - from),
+                                           1U, text.markup, 0U));
     }
     return {out, text.length};
   }
@@ -371,13 +383,24 @@ Value Runtime::get_slice(const Value &object, const Slice &slice) {
     if (object.is_dict()) {
       raise(ErrorClass::TypeError, "unhashable type: 'slice'");
     }
-    raise(ErrorClass::TypeError, fmt::format("'{}' object is not subscriptable", type_name(object)));
+    raise(ErrorClass::TypeError,
+          fmt::format("'{}' object is not subscriptable", type_name(object)));
   }
   std::int64_t size = length(object);
-  static constexpr std::string_view wrong = "slice indices must be integers or None or have an __index__ method";
-  auto big = [](const Value &value) { return value.is(Kind::big) || (value.is_small_int() && (value.small_int() > INT64_MAX / 2 || value.small_int() < INT64_MIN / 2)); };
-  auto sign_big = [](const Value &value) { return value.is(Kind::big) ? INT64_MAX / 2 : value.small_int() > 0 ? INT64_MAX / 2 : INT64_MIN / 2; };
-  std::int64_t step = slice.step.is_none() ? 1 : big(slice.step) ? sign_big(slice.step) : index(slice.step, wrong);
+  static constexpr std::string_view wrong =
+      "slice indices must be integers or None or have an __index__ method";
+  auto big = [](const Value &value) {
+    return value.is(Kind::big) || (value.is_small_int() && (value.small_int() > INT64_MAX / 2 ||
+                                                            value.small_int() < INT64_MIN / 2));
+  };
+  auto sign_big = [](const Value &value) {
+    return value.is(Kind::big)     ? INT64_MAX / 2
+           : value.small_int() > 0 ? INT64_MAX / 2
+                                   : INT64_MIN / 2;
+  };
+  std::int64_t step = slice.step.is_none() ? 1
+                      : big(slice.step)    ? sign_big(slice.step)
+                                           : index(slice.step, wrong);
   if (step == 0) {
     raise(ErrorClass::ValueError, "slice step cannot be zero");
   }
@@ -406,7 +429,8 @@ Value Runtime::get_slice(const Value &object, const Slice &slice) {
         return part(source, static_cast<std::size_t>(start), static_cast<std::size_t>(stop));
       }
       std::size_t from = byte_offset(source.view(), static_cast<std::size_t>(start));
-      std::size_t to = from + byte_offset(source.view().substr(from), static_cast<std::size_t>(count));
+      std::size_t to =
+          from + byte_offset(source.view().substr(from), static_cast<std::size_t>(count));
       spend_bytes(to);
       return part(source, from, to);
     }
@@ -420,12 +444,14 @@ Value Runtime::get_slice(const Value &object, const Slice &slice) {
   if (object.is(Kind::range)) {
     const Range &range = *object.range;
     Value value = Value::of(Kind::range);
-    value.range = arena.make<Range>(range.start + start * range.step, range.start + stop * range.step, range.step * step);
+    value.range = arena.make<Range>(range.start + start * range.step,
+                                    range.start + stop * range.step, range.step * step);
     return value;
   }
   Sequence *out = nullptr;
   if (step == 1) {
-    out = arena.make<Sequence>(object.sequence->items + (count == 0 ? 0 : start), static_cast<std::size_t>(count));
+    out = arena.make<Sequence>(object.sequence->items + (count == 0 ? 0 : start),
+                               static_cast<std::size_t>(count));
   } else {
     auto *copy = arena.array<Value>(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -459,14 +485,14 @@ Value Runtime::call(const Value &callee, const Arguments &arguments) {
   }
 }
 
-Bound::Bound(std::string_view function, const Arguments &arguments, std::initializer_list<std::string_view> names,
-             std::size_t required) {
+Bound::Bound(std::string_view function, const Arguments &arguments,
+             std::initializer_list<std::string_view> names, std::size_t required) {
   const std::string_view *name = names.begin();
   if (arguments.positional.size() > names.size()) {
     raise(ErrorClass::TypeError,
           fmt::format("{}() takes {}{} positional argument{} but {} were given", function,
-                      required == names.size() ? "" : fmt::format("from {} to ", required), names.size(),
-                      names.size() == 1 ? "" : "s", arguments.positional.size()));
+                      required == names.size() ? "" : fmt::format("from {} to ", required),
+                      names.size(), names.size() == 1 ? "" : "s", arguments.positional.size()));
   }
   for (std::size_t i = 0; i < arguments.positional.size(); ++i) {
     values_[i] = &arguments.positional[i];
@@ -474,13 +500,13 @@ Bound::Bound(std::string_view function, const Arguments &arguments, std::initial
   for (const Keyword &keyword : arguments.keywords) {
     const auto *found = std::find(names.begin(), names.end(), keyword.name->view());
     if (found == names.end()) {
-      raise(ErrorClass::TypeError,
-            fmt::format("{}() got an unexpected keyword argument '{}'", function, keyword.name->view()));
+      raise(ErrorClass::TypeError, fmt::format("{}() got an unexpected keyword argument '{}'",
+                                               function, keyword.name->view()));
     }
     auto at = static_cast<std::size_t>(found - names.begin());
     if (values_[at] != nullptr) {
-      raise(ErrorClass::TypeError,
-            fmt::format("{}() got multiple values for argument '{}'", function, keyword.name->view()));
+      raise(ErrorClass::TypeError, fmt::format("{}() got multiple values for argument '{}'",
+                                               function, keyword.name->view()));
     }
     values_[at] = &keyword.value;
   }
@@ -493,11 +519,15 @@ Bound::Bound(std::string_view function, const Arguments &arguments, std::initial
   if (!missing.empty()) {
     std::string list;
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      list += i == 0 ? "" : i + 1 < missing.size() ? ", " : missing.size() == 2 ? " and " : ", and ";
+      list += i == 0                   ? ""
+              : i + 1 < missing.size() ? ", "
+              : missing.size() == 2    ? " and "
+                                       : ", and ";
       list += fmt::format("'{}'", missing[i]);
     }
-    raise(ErrorClass::TypeError, fmt::format("{}() missing {} required positional argument{}: {}", function,
-                                             missing.size(), missing.size() == 1 ? "" : "s", list));
+    raise(ErrorClass::TypeError,
+          fmt::format("{}() missing {} required positional argument{}: {}", function,
+                      missing.size(), missing.size() == 1 ? "" : "s", list));
   }
 }
 

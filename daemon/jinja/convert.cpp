@@ -18,7 +18,8 @@ struct Depth {
   explicit Depth(Work &of) : work(of) {
     if (++work.depth > max_repr_depth) {
       work.depth = 0;
-      raise(ErrorClass::RecursionError, "maximum recursion depth exceeded while getting the repr of an object");
+      raise(ErrorClass::RecursionError,
+            "maximum recursion depth exceeded while getting the repr of an object");
     }
   }
   Depth(const Depth &) = delete;
@@ -54,7 +55,9 @@ void append_dict(Runtime &runtime, std::string &out, const Dict &dict) {
 }
 
 void append_view(Runtime &runtime, std::string &out, const DictView &view) {
-  out += view.what == ViewOf::keys ? "dict_keys([" : view.what == ViewOf::values ? "dict_values([" : "dict_items([";
+  out += view.what == ViewOf::keys     ? "dict_keys(["
+         : view.what == ViewOf::values ? "dict_values(["
+                                       : "dict_items([";
   bool first = true;
   for (const DictEntry &entry : view.dict->all()) {
     if (!first) {
@@ -75,11 +78,14 @@ void append_view(Runtime &runtime, std::string &out, const DictView &view) {
 }
 
 /// An object whose repr shows an address: we show none, so that output never depends on memory.
-std::string opaque(std::string_view what) { return fmt::format("<{} at 0x0>", what); }
+std::string opaque(std::string_view what) {
+  return fmt::format("<{} at 0x0>", what);
+}
 
 void append_function(Runtime &runtime, std::string &out, const Function &function) {
   if (!function.self.is_missing()) {
-    out += fmt::format("<built-in method {} of {} object at 0x0>", function.name, type_name(function.self));
+    out += fmt::format("<built-in method {} of {} object at 0x0>", function.name,
+                       type_name(function.self));
   } else if (function.name == "cycler") {
     out += "<class 'jinja2.utils.Cycler'>";
   } else if (function.name == "joiner") {
@@ -192,14 +198,16 @@ void Runtime::append_repr(std::string &out, const Value &value) {
   case Kind::big: {
     // Quadratic in the limbs, and Python refuses to write very long integers at all.
     if (value.big->count > max_int_digits / 9) {
-      raise(ErrorClass::ValueError, "Exceeds the limit (4300 digits) for integer string conversion; use "
-                                    "sys.set_int_max_str_digits() to increase the limit");
+      raise(ErrorClass::ValueError,
+            "Exceeds the limit (4300 digits) for integer string conversion; use "
+            "sys.set_int_max_str_digits() to increase the limit");
     }
     spend(std::int64_t{value.big->count} * value.big->count / 16 + 1);
     std::string digits = to_decimal(widen(value));
     if (digits.size() - static_cast<std::size_t>(value.big->negative) > max_int_digits) {
-      raise(ErrorClass::ValueError, "Exceeds the limit (4300 digits) for integer string conversion; use "
-                                    "sys.set_int_max_str_digits() to increase the limit");
+      raise(ErrorClass::ValueError,
+            "Exceeds the limit (4300 digits) for integer string conversion; use "
+            "sys.set_int_max_str_digits() to increase the limit");
     }
     out += digits;
     return;
@@ -239,7 +247,8 @@ void Runtime::append_repr(std::string &out, const Value &value) {
   case Kind::range:
     out += value.range->step == 1
                ? fmt::format("range({}, {})", value.range->start, value.range->stop)
-               : fmt::format("range({}, {}, {})", value.range->start, value.range->stop, value.range->step);
+               : fmt::format("range({}, {}, {})", value.range->start, value.range->stop,
+                             value.range->step);
     return;
   case Kind::dict_view: {
     Depth deeper(work);
@@ -363,7 +372,8 @@ void Runtime::fail_undefined(const Undefined &undefined) {
     raise(undefined.error, repr(undefined.name) + " is undefined");
   }
   if (!undefined.name.is_string()) {
-    raise(undefined.error, fmt::format("{} has no element {}", object_name(undefined.object), repr(undefined.name)));
+    raise(undefined.error,
+          fmt::format("{} has no element {}", object_name(undefined.object), repr(undefined.name)));
   }
   std::string object;
   append_text_repr(object, object_name(undefined.object));
@@ -429,10 +439,12 @@ Value parse_integer(Runtime &runtime, std::string_view text, unsigned base) {
     if (point < 0x80) {
       char c = static_cast<char>(point);
       digit = c >= '0' && c <= '9' ? static_cast<unsigned>(c - '0')
-              : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? static_cast<unsigned>((c | 0x20) - 'a') + 10U
-                                                       : 99U;
+              : (c | 0x20) >= 'a' && (c | 0x20) <= 'z'
+                  ? static_cast<unsigned>((c | 0x20) - 'a') + 10U
+                  : 99U;
     } else if (is_decimal(point)) {
-      // Decimal digits of any script come in runs of ten whose zero is a multiple of their position.
+      // Decimal digits of any script come in runs of ten whose zero is a multiple of their
+      // position.
       char32_t zero = point;
       while (is_decimal(zero - 1) && point - zero < 9) {
         --zero;
@@ -447,14 +459,15 @@ Value parse_integer(Runtime &runtime, std::string_view text, unsigned base) {
   if (digits.empty() || underscore) {
     return {};
   }
-  if (automatic && digits.size() > 1 && digits[0] == '0' && digits.find_first_not_of('0') != std::string::npos) {
+  if (automatic && digits.size() > 1 && digits[0] == '0' &&
+      digits.find_first_not_of('0') != std::string::npos) {
     return {};
   }
   if (digits.size() > max_int_digits) {
-    raise(ErrorClass::ValueError,
-          fmt::format("Exceeds the limit (4300 digits) for integer string conversion: value has {} digits; use "
-                      "sys.set_int_max_str_digits() to increase the limit",
-                      digits.size()));
+    raise(ErrorClass::ValueError, fmt::format("Exceeds the limit (4300 digits) for integer string "
+                                              "conversion: value has {} digits; use "
+                                              "sys.set_int_max_str_digits() to increase the limit",
+                                              digits.size()));
   }
   runtime.spend(static_cast<std::int64_t>(digits.size() * digits.size() / 256));
   Wide wide = from_digits(digits, base);

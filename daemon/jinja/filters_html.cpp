@@ -33,8 +33,14 @@ std::string unescape(std::string_view text) {
     std::string_view name;
     std::string_view text;
   };
-  static constexpr std::array<Entity, 8> entities{{{"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""},
-                                                   {"apos", "'"}, {"nbsp", "\u00a0"}, {"copy", "\u00a9"}, {"hellip", "\u2026"}}};
+  static constexpr std::array<Entity, 8> entities{{{"amp", "&"},
+                                                   {"lt", "<"},
+                                                   {"gt", ">"},
+                                                   {"quot", "\""},
+                                                   {"apos", "'"},
+                                                   {"nbsp", "\u00a0"},
+                                                   {"copy", "\u00a9"},
+                                                   {"hellip", "\u2026"}}};
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = text[at] == '&' ? text.find(';', at) : std::string_view::npos;
@@ -43,7 +49,8 @@ std::string unescape(std::string_view text) {
       continue;
     }
     std::string_view name = text.substr(at + 1, end - at - 1);
-    const auto *known = std::find_if(entities.begin(), entities.end(), [&](const Entity &e) { return e.name == name; });
+    const auto *known = std::find_if(entities.begin(), entities.end(),
+                                     [&](const Entity &e) { return e.name == name; });
     if (known != entities.end()) {
       out += known->text;
     } else if (name.size() > 1 && name[0] == '#') {
@@ -52,7 +59,7 @@ std::string unescape(std::string_view text) {
       bool good = name.size() > (hex ? 2U : 1U);
       for (char c : name.substr(hex ? 2 : 1)) {
         char low = static_cast<char>(c | 0x20);
-        unsigned digit = c >= '0' && c <= '9' ? static_cast<unsigned>(c - '0')
+        unsigned digit = c >= '0' && c <= '9'              ? static_cast<unsigned>(c - '0')
                          : hex && low >= 'a' && low <= 'f' ? static_cast<unsigned>(low - 'a') + 10U
                                                            : 99U;
         good = good && digit != 99U && point < 0x110000;
@@ -114,8 +121,9 @@ std::string quote_url(std::string_view text, bool query) {
   std::string out;
   for (char c : text) {
     auto byte = static_cast<unsigned char>(c);
-    bool plain = (byte >= '0' && byte <= '9') || ((byte | 0x20U) >= 'a' && (byte | 0x20U) <= 'z' && byte < 0x80) ||
-                 c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !query);
+    bool plain = (byte >= '0' && byte <= '9') ||
+                 ((byte | 0x20U) >= 'a' && (byte | 0x20U) <= 'z' && byte < 0x80) || c == '_' ||
+                 c == '.' || c == '-' || c == '~' || (c == '/' && !query);
     if (plain) {
       out += c;
     } else if (c == ' ' && query) {
@@ -147,16 +155,19 @@ Value urlencode(Runtime &runtime, const Arguments &arguments) {
   std::string out;
   for (const Value &pair : pairs) {
     if (!runtime.iterable(pair)) {
-      raise(ErrorClass::TypeError, fmt::format("cannot unpack non-iterable {} object", type_name(pair)));
+      raise(ErrorClass::TypeError,
+            fmt::format("cannot unpack non-iterable {} object", type_name(pair)));
     }
     std::span<const Value> parts = runtime.items(pair);
     if (parts.size() != 2) {
       raise(ErrorClass::ValueError,
-            parts.size() < 2 ? fmt::format("not enough values to unpack (expected 2, got {})", parts.size())
-                             : std::string("too many values to unpack (expected 2)"));
+            parts.size() < 2
+                ? fmt::format("not enough values to unpack (expected 2, got {})", parts.size())
+                : std::string("too many values to unpack (expected 2)"));
     }
     out += out.empty() ? "" : "&";
-    out += quote_url(runtime.to_str(parts[0])->view(), true) + "=" + quote_url(runtime.to_str(parts[1])->view(), true);
+    out += quote_url(runtime.to_str(parts[0])->view(), true) + "=" +
+           quote_url(runtime.to_str(parts[1])->view(), true);
     runtime.spend_bytes(64);
   }
   return runtime.str(out);
@@ -168,7 +179,8 @@ Value xmlattr(Runtime &runtime, const Arguments &arguments) {
     if (bound[0]->is_undefined()) {
       runtime.fail_undefined(*bound[0]->undefined);
     }
-    raise(ErrorClass::AttributeError, fmt::format("'{}' object has no attribute 'items'", type_name(*bound[0])));
+    raise(ErrorClass::AttributeError,
+          fmt::format("'{}' object has no attribute 'items'", type_name(*bound[0])));
   }
   std::string out;
   for (const DictEntry &entry : bound[0]->dict->all()) {
@@ -176,13 +188,16 @@ Value xmlattr(Runtime &runtime, const Arguments &arguments) {
       continue;
     }
     if (!entry.key.is_string()) {
-      raise(ErrorClass::TypeError, fmt::format("expected string or bytes-like object, got '{}'", type_name(entry.key)));
+      raise(ErrorClass::TypeError,
+            fmt::format("expected string or bytes-like object, got '{}'", type_name(entry.key)));
     }
     if (entry.key.string->view().find_first_of(" \t\n\r\f\v/>=") != std::string_view::npos) {
-      raise(ErrorClass::ValueError, fmt::format("Invalid character in attribute name: {}", runtime.repr(entry.key)));
+      raise(ErrorClass::ValueError,
+            fmt::format("Invalid character in attribute name: {}", runtime.repr(entry.key)));
     }
     out += out.empty() ? "" : " ";
-    out += fmt::format("{}=\"{}\"", runtime.escape(entry.key)->view(), runtime.escape(entry.value)->view());
+    out += fmt::format("{}=\"{}\"", runtime.escape(entry.key)->view(),
+                       runtime.escape(entry.value)->view());
   }
   if ((bound[1] == nullptr || truth(*bound[1])) && !out.empty()) {
     out.insert(0, 1, ' ');
@@ -192,8 +207,12 @@ Value xmlattr(Runtime &runtime, const Arguments &arguments) {
 
 // ---- urlize
 
-bool ascii_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
-bool ascii_digit(char c) { return c >= '0' && c <= '9'; }
+bool ascii_letter(char c) {
+  return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+bool ascii_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 /// `[\w%-]` over UTF-8: any letter, digit, underscore, percent sign or hyphen.
 bool host_text(std::string_view text, bool hyphens) {
@@ -220,7 +239,9 @@ bool web_address(std::string_view word) {
   }
   std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   std::string_view host = rest.substr(0, end);
-  if (!trim(rest).empty() && std::any_of(rest.begin(), rest.end(), [](char c) { return c == ' ' || c == '\t' || c == '\n'; })) {
+  if (!trim(rest).empty() && std::any_of(rest.begin(), rest.end(), [](char c) {
+        return c == ' ' || c == '\t' || c == '\n';
+      })) {
     return false;
   }
   bool bracketed = host.starts_with('[');
@@ -252,18 +273,23 @@ bool web_address(std::string_view word) {
     }
   }
   std::string_view top = labels.back();
-  bool letters = top.size() >= 2 && top.size() <= 63 && std::all_of(top.begin(), top.end(), ascii_letter);
+  bool letters =
+      top.size() >= 2 && top.size() <= 63 && std::all_of(top.begin(), top.end(), ascii_letter);
   if (scheme || www) {
     if (letters || (top.starts_with("xn--") && top.size() > 5 && host_text(top.substr(4), false))) {
       return true;
     }
-    return scheme && labels.size() == 4 && std::all_of(labels.begin(), labels.end(), [](std::string_view part) {
-             return !part.empty() && part.size() <= 3 && std::all_of(part.begin(), part.end(), ascii_digit);
+    return scheme && labels.size() == 4 &&
+           std::all_of(labels.begin(), labels.end(), [](std::string_view part) {
+             return !part.empty() && part.size() <= 3 &&
+                    std::all_of(part.begin(), part.end(), ascii_digit);
            });
   }
-  static constexpr std::array<std::string_view, 8> common{"com", "net", "int", "edu", "gov", "org", "info", "mil"};
+  static constexpr std::array<std::string_view, 8> common{"com", "net", "int",  "edu",
+                                                          "gov", "org", "info", "mil"};
   return labels.size() >= 2 && std::find(common.begin(), common.end(), top) != common.end() &&
-         std::all_of(labels.begin(), labels.end() - 1, [](std::string_view part) { return count_code_points(part) >= 2; });
+         std::all_of(labels.begin(), labels.end() - 1,
+                     [](std::string_view part) { return count_code_points(part) >= 2; });
 }
 
 bool mail_address(std::string_view word) {
@@ -290,14 +316,16 @@ bool mail_address(std::string_view word) {
 
 std::size_t count(std::string_view text, std::string_view of) {
   std::size_t found = 0;
-  for (std::size_t at = text.find(of); at != std::string_view::npos; at = text.find(of, at + of.size())) {
+  for (std::size_t at = text.find(of); at != std::string_view::npos;
+       at = text.find(of, at + of.size())) {
     ++found;
   }
   return found;
 }
 
 Value urlize(Runtime &runtime, const Arguments &arguments) {
-  Bound bound("do_urlize", arguments, {"value", "trim_url_limit", "nofollow", "target", "rel", "extra_schemes"}, 1);
+  Bound bound("do_urlize", arguments,
+              {"value", "trim_url_limit", "nofollow", "target", "rel", "extra_schemes"}, 1);
   std::vector<std::string> rel{"noopener"};
   if (bound[4] != nullptr && truth(*bound[4])) {
     std::string_view text = runtime.to_str(*bound[4])->view();
@@ -320,7 +348,8 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
   rel.erase(std::unique(rel.begin(), rel.end()), rel.end());
   std::string attributes = " rel=\"";
   for (std::size_t i = 0; i < rel.size(); ++i) {
-    attributes += (i == 0 ? "" : " ") + std::string(runtime.escape(Value(runtime.str(rel[i])))->view());
+    attributes +=
+        (i == 0 ? "" : " ") + std::string(runtime.escape(Value(runtime.str(rel[i])))->view());
   }
   attributes += '"';
   if (bound[3] != nullptr && truth(*bound[3])) {
@@ -328,20 +357,27 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
   }
   std::int64_t limit = -1;
   if (bound[1] != nullptr && !bound[1]->is_none()) {
-    limit = runtime.index(*bound[1], fmt::format("'>' not supported between instances of 'int' and '{}'", type_name(*bound[1])));
+    limit = runtime.index(
+        *bound[1],
+        fmt::format("'>' not supported between instances of 'int' and '{}'", type_name(*bound[1])));
   }
   auto shown = [&](std::string_view url) {
     bool cut = limit >= 0 && count_code_points(url) > static_cast<std::size_t>(limit);
-    return cut ? std::string(url.substr(0, byte_offset(url, static_cast<std::size_t>(limit)))) + "..." : std::string(url);
+    return cut ? std::string(url.substr(0, byte_offset(url, static_cast<std::size_t>(limit)))) +
+                     "..."
+               : std::string(url);
   };
   std::vector<std::string_view> schemes;
   if (bound[5] != nullptr && truth(*bound[5])) {
     for (const Value &scheme : runtime.items(*bound[5])) {
       std::string_view text = runtime.to_str(scheme)->view();
       std::size_t colon = text.find(':');
-      bool good = colon != std::string_view::npos && colon >= 2 && (text.substr(colon) == ":" || text.substr(colon) == ":/" || text.substr(colon) == "://");
+      bool good =
+          colon != std::string_view::npos && colon >= 2 &&
+          (text.substr(colon) == ":" || text.substr(colon) == ":/" || text.substr(colon) == "://");
       if (!good) {
-        raise(ErrorClass::FilterArgumentError, fmt::format("{} is not a valid URI scheme prefix.", runtime.repr(scheme)));
+        raise(ErrorClass::FilterArgumentError,
+              fmt::format("{} is not a valid URI scheme prefix.", runtime.repr(scheme)));
       }
       schemes.push_back(text);
     }
@@ -354,7 +390,9 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
     std::string middle(word);
     std::string tail;
     for (;;) {
-      std::size_t size = middle.starts_with("&lt;") ? 4 : middle.starts_with('(') || middle.starts_with('<') ? 1 : 0;
+      std::size_t size = middle.starts_with("&lt;")                           ? 4
+                         : middle.starts_with('(') || middle.starts_with('<') ? 1
+                                                                              : 0;
       if (size == 0) {
         break;
       }
@@ -362,9 +400,11 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
       middle.erase(0, size);
     }
     for (;;) {
-      std::size_t size = middle.ends_with("&gt;")                                                          ? 4
-                         : !middle.empty() && std::string_view(")>.,\n").find(middle.back()) != std::string_view::npos ? 1
-                                                                                                           : 0;
+      std::size_t size = middle.ends_with("&gt;") ? 4
+                         : !middle.empty() && std::string_view(")>.,\n").find(middle.back()) !=
+                                                  std::string_view::npos
+                             ? 1
+                             : 0;
       if (size == 0) {
         break;
       }
@@ -385,11 +425,13 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
     }
     if (web_address(middle)) {
       bool scheme = middle.starts_with("https://") || middle.starts_with("http://");
-      middle = fmt::format("<a href=\"{}{}\"{}>{}</a>", scheme ? "" : "https://", middle, attributes, shown(middle));
+      middle = fmt::format("<a href=\"{}{}\"{}>{}</a>", scheme ? "" : "https://", middle,
+                           attributes, shown(middle));
     } else if (middle.starts_with("mailto:") && mail_address(middle.substr(7))) {
       middle = fmt::format("<a href=\"{}\">{}</a>", middle, middle.substr(7));
-    } else if (middle.find('@') != std::string::npos && !middle.starts_with("www.") && !middle.starts_with('@') &&
-               middle.find(':') == std::string::npos && mail_address(middle)) {
+    } else if (middle.find('@') != std::string::npos && !middle.starts_with("www.") &&
+               !middle.starts_with('@') && middle.find(':') == std::string::npos &&
+               mail_address(middle)) {
       middle = fmt::format("<a href=\"mailto:{}\">{}</a>", middle, middle);
     } else {
       for (std::string_view scheme : schemes) {
@@ -426,7 +468,8 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
 constexpr std::size_t pretty_width = 80;
 
 /// pprint.pformat: on one line when it fits, else one item a line; dictionaries sorted by key.
-void pretty(Runtime &runtime, std::string &out, const Value &value, std::size_t indent, std::size_t allowance) {
+void pretty(Runtime &runtime, std::string &out, const Value &value, std::size_t indent,
+            std::size_t allowance) {
   runtime.spend(1);
   if (++runtime.work.depth > 100) {
     runtime.work.depth = 0;
@@ -439,7 +482,8 @@ void pretty(Runtime &runtime, std::string &out, const Value &value, std::size_t 
     }
     std::stable_sort(entries.begin(), entries.end(), [&](const auto &a, const auto &b) {
       bool same = a.first.is_string() == b.first.is_string();
-      return same ? runtime.ordered(a.first, b.first, "<") : type_name(a.first) < type_name(b.first);
+      return same ? runtime.ordered(a.first, b.first, "<")
+                  : type_name(a.first) < type_name(b.first);
     });
   }
   std::string flat;
@@ -464,7 +508,8 @@ void pretty(Runtime &runtime, std::string &out, const Value &value, std::size_t 
     for (std::size_t i = 0; i < entries.size(); ++i) {
       std::string key = runtime.repr(entries[i].first);
       out += (i == 0 ? "" : between) + key + ": ";
-      pretty(runtime, out, entries[i].second, indent + count_code_points(key) + 3, i + 1 == entries.size() ? allowance + 1 : 1);
+      pretty(runtime, out, entries[i].second, indent + count_code_points(key) + 3,
+             i + 1 == entries.size() ? allowance + 1 : 1);
     }
     out += '}';
   } else {
@@ -499,6 +544,8 @@ constexpr std::array<NamedBuiltIn, 9> filters{{{"safe", safe},
 
 } // namespace
 
-std::span<const NamedBuiltIn> html_filters() { return filters; }
+std::span<const NamedBuiltIn> html_filters() {
+  return filters;
+}
 
 } // namespace headwater::jinja

@@ -40,7 +40,8 @@ Value ignore_case(Runtime &runtime, const Value &value) {
   return value.is_string() ? Value(runtime.str(to_lower(value.string->view()))) : value;
 }
 
-Value follow(Runtime &runtime, Value item, const std::vector<Value> &parts, const Value &otherwise = Value()) {
+Value follow(Runtime &runtime, Value item, const std::vector<Value> &parts,
+             const Value &otherwise = Value()) {
   for (const Value &part : parts) {
     runtime.spend(1);
     item = runtime.get_item(item, part);
@@ -51,11 +52,16 @@ Value follow(Runtime &runtime, Value item, const std::vector<Value> &parts, cons
   return item;
 }
 
-Value optional(const Value *value) { return value == nullptr ? Value::none() : *value; }
-bool flag(const Value *value) { return value != nullptr && truth(*value); }
+Value optional(const Value *value) {
+  return value == nullptr ? Value::none() : *value;
+}
+bool flag(const Value *value) {
+  return value != nullptr && truth(*value);
+}
 
 /// sorted(): stable, by keys already worked out.
-std::vector<std::size_t> sorted_order(Runtime &runtime, const std::vector<Value> &keys, bool reverse) {
+std::vector<std::size_t> sorted_order(Runtime &runtime, const std::vector<Value> &keys,
+                                      bool reverse) {
   std::vector<std::size_t> order(keys.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
@@ -75,7 +81,8 @@ std::vector<std::size_t> sorted_order(Runtime &runtime, const std::vector<Value>
   return order;
 }
 
-Value picked(Runtime &runtime, std::span<const Value> items, const std::vector<std::size_t> &order) {
+Value picked(Runtime &runtime, std::span<const Value> items,
+             const std::vector<std::size_t> &order) {
   std::vector<Value> out;
   out.reserve(order.size());
   for (std::size_t i : order) {
@@ -162,7 +169,8 @@ Value dictsort(Runtime &runtime, const Arguments &arguments) {
     const Str *name = runtime.str("items");
     Value items = runtime.get_attribute(dict, *name);
     if (items.is_undefined()) {
-      raise(ErrorClass::AttributeError, fmt::format("'{}' object has no attribute 'items'", type_name(dict)));
+      raise(ErrorClass::AttributeError,
+            fmt::format("'{}' object has no attribute 'items'", type_name(dict)));
     }
     raise(ErrorClass::TypeError, fmt::format("'{}' object is not iterable", type_name(items)));
   }
@@ -200,8 +208,12 @@ Value extreme(Runtime &runtime, const Arguments &arguments, std::string_view nam
   return best;
 }
 
-Value min(Runtime &runtime, const Arguments &arguments) { return extreme(runtime, arguments, "do_min", false); }
-Value max(Runtime &runtime, const Arguments &arguments) { return extreme(runtime, arguments, "do_max", true); }
+Value min(Runtime &runtime, const Arguments &arguments) {
+  return extreme(runtime, arguments, "do_min", false);
+}
+Value max(Runtime &runtime, const Arguments &arguments) {
+  return extreme(runtime, arguments, "do_max", true);
+}
 
 void produce_unique(Runtime &runtime, Iterator &self) {
   Bound bound("sync_do_unique", kept(runtime, self), {"value", "case_sensitive", "attribute"}, 1);
@@ -297,7 +309,9 @@ void produce_map(Runtime &runtime, Iterator &self) {
   produce(runtime, self, out);
 }
 
-Value map(Runtime &runtime, const Arguments &arguments) { return lazily(runtime, produce_map, arguments); }
+Value map(Runtime &runtime, const Arguments &arguments) {
+  return lazily(runtime, produce_map, arguments);
+}
 
 template <bool wanted, bool by_attribute> void produce_selection(Runtime &runtime, Iterator &self) {
   Arguments arguments = kept(runtime, self);
@@ -329,7 +343,8 @@ template <bool wanted, bool by_attribute> void produce_selection(Runtime &runtim
   produce(runtime, self, out);
 }
 
-template <bool wanted, bool by_attribute> Value selection(Runtime &runtime, const Arguments &arguments) {
+template <bool wanted, bool by_attribute>
+Value selection(Runtime &runtime, const Arguments &arguments) {
   return lazily(runtime, produce_selection<wanted, by_attribute>, arguments);
 }
 
@@ -357,8 +372,9 @@ Value items(Runtime &runtime, const Arguments &arguments) {
 void produce_slice(Runtime &runtime, Iterator &self) {
   Bound bound("sync_do_slice", kept(runtime, self), {"value", "slices", "fill_with"}, 2);
   std::span<const Value> all = runtime.items(*bound[0]);
-  std::int64_t slices = runtime.index(
-      *bound[1], fmt::format("unsupported operand type(s) for //: 'int' and '{}'", type_name(*bound[1])));
+  std::int64_t slices =
+      runtime.index(*bound[1], fmt::format("unsupported operand type(s) for //: 'int' and '{}'",
+                                           type_name(*bound[1])));
   if (slices == 0) {
     raise(ErrorClass::ZeroDivisionError, "integer division or modulo by zero");
   }
@@ -394,7 +410,8 @@ void produce_batch(Runtime &runtime, Iterator &self) {
   std::vector<Value> out;
   std::vector<Value> part;
   auto full = [&] {
-    return bound[1]->is_small_int() && static_cast<std::int64_t>(part.size()) == bound[1]->small_int();
+    return bound[1]->is_small_int() &&
+           static_cast<std::int64_t>(part.size()) == bound[1]->small_int();
   };
   for (const Value &item : runtime.items(*bound[0])) {
     if (full()) {
@@ -406,7 +423,8 @@ void produce_batch(Runtime &runtime, Iterator &self) {
   if (!part.empty()) {
     if (bound[2] != nullptr && !bound[2]->is_none()) {
       std::int64_t width = runtime.index(
-          *bound[1], fmt::format("'<' not supported between instances of 'int' and '{}'", type_name(*bound[1])));
+          *bound[1], fmt::format("'<' not supported between instances of 'int' and '{}'",
+                                 type_name(*bound[1])));
       if (width > static_cast<std::int64_t>(part.size())) {
         runtime.arena.check(static_cast<std::size_t>(width) * sizeof(Value));
         runtime.spend(width / 4);
@@ -428,7 +446,8 @@ Value batch(Runtime &runtime, const Arguments &arguments) {
 Value length(Runtime &runtime, const Arguments &arguments) {
   if (arguments.positional.size() != 1 || !arguments.keywords.empty()) {
     raise(ErrorClass::TypeError, arguments.keywords.empty()
-                                     ? fmt::format("len() takes exactly one argument ({} given)", arguments.positional.size())
+                                     ? fmt::format("len() takes exactly one argument ({} given)",
+                                                   arguments.positional.size())
                                      : std::string("len() takes no keyword arguments"));
   }
   return runtime.length(arguments.positional[0]);
@@ -438,7 +457,8 @@ Value first(Runtime &runtime, const Arguments &arguments) {
   Bound bound("sync_do_first", arguments, {"seq"}, 1);
   if (bound[0]->is(Kind::iterator)) {
     Value value = runtime.next(*bound[0]->iterator);
-    return value.is_missing() ? runtime.undefined_hint("No first item, sequence was empty.") : value;
+    return value.is_missing() ? runtime.undefined_hint("No first item, sequence was empty.")
+                              : value;
   }
   if (bound[0]->is_string() && bound[0]->string->bytes != 0) {
     return runtime.get_item(*bound[0], Value(std::int64_t{0}));
@@ -455,7 +475,8 @@ bool reversible(const Value &value) {
 Value last(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_last", arguments, {"seq"}, 1);
   if (!reversible(*bound[0])) {
-    raise(ErrorClass::TypeError, fmt::format("'{}' object is not reversible", type_name(*bound[0])));
+    raise(ErrorClass::TypeError,
+          fmt::format("'{}' object is not reversible", type_name(*bound[0])));
   }
   if (bound[0]->is_undefined()) {
     return runtime.undefined_hint("No last item, sequence was empty.");
@@ -528,7 +549,8 @@ Value join(Runtime &runtime, const Arguments &arguments) {
   Value separator = bound[1] == nullptr ? Value(runtime.str("")) : *bound[1];
   markup = runtime.autoescape && (markup || (separator.is_string() && separator.string->markup));
   std::string out;
-  std::string_view between = markup ? runtime.escape(separator)->view() : runtime.to_str(separator)->view();
+  std::string_view between =
+      markup ? runtime.escape(separator)->view() : runtime.to_str(separator)->view();
   bool some = false;
   for (const Value &part : parts) {
     if (some) {
@@ -588,6 +610,8 @@ constexpr std::array<NamedBuiltIn, 23> filters{{{"length", length},
 
 } // namespace
 
-std::span<const NamedBuiltIn> sequence_filters() { return filters; }
+std::span<const NamedBuiltIn> sequence_filters() {
+  return filters;
+}
 
 } // namespace headwater::jinja

@@ -15,13 +15,18 @@ namespace headwater::jinja {
 
 namespace {
 
-bool flag(const Value *value) { return value != nullptr && truth(*value); }
+bool flag(const Value *value) {
+  return value != nullptr && truth(*value);
+}
 
 /// The subject of a filter that calls soft_str() on it.
-const Str &subject(Runtime &runtime, const Value &value) { return *runtime.to_str(value); }
+const Str &subject(Runtime &runtime, const Value &value) {
+  return *runtime.to_str(value);
+}
 
 /// A method of str run as a filter on any value.
-Value through_method(Runtime &runtime, const Value &value, std::string_view method, std::span<const Value> arguments) {
+Value through_method(Runtime &runtime, const Value &value, std::string_view method,
+                     std::span<const Value> arguments) {
   return find_str_method(method)(runtime, Value(runtime.to_str(value)), {arguments, {}});
 }
 
@@ -43,7 +48,8 @@ Value title(Runtime &runtime, const Arguments &arguments) {
   const Str &text = subject(runtime, *bound[0]);
   // A word begins after runs of these; the runs themselves pass through the same mapping unchanged.
   auto begins = [](char32_t point) {
-    return point == '-' || point == '(' || point == '{' || point == '[' || point == '<' || is_space(point);
+    return point == '-' || point == '(' || point == '{' || point == '[' || point == '<' ||
+           is_space(point);
   };
   std::string out;
   std::string word;
@@ -92,7 +98,8 @@ Value replace(Runtime &runtime, const Arguments &arguments) {
     parts[2] = *bound[3];
   }
   Value source = text(*bound[0]);
-  bool marked = markup && (parts[0].string->markup || (parts[1].string->markup && !source.string->markup));
+  bool marked =
+      markup && (parts[0].string->markup || (parts[1].string->markup && !source.string->markup));
   if (marked) {
     source = runtime.escape(source);
   }
@@ -112,7 +119,8 @@ Value center(Runtime &runtime, const Arguments &arguments) {
 
 Value format(Runtime &runtime, const Arguments &arguments) {
   if (arguments.positional.size() > 1 && !arguments.keywords.empty()) {
-    raise(ErrorClass::FilterArgumentError, "can't handle positional and keyword arguments at the same time");
+    raise(ErrorClass::FilterArgumentError,
+          "can't handle positional and keyword arguments at the same time");
   }
   const Str &pattern = subject(runtime, arguments.positional[0]);
   if (!arguments.keywords.empty()) {
@@ -151,8 +159,9 @@ Value indent(Runtime &runtime, const Arguments &arguments) {
     if (bound[1]->is_string()) {
       by = bound[1]->string->view();
     } else {
-      std::int64_t width = runtime.index(
-          *bound[1], fmt::format("can't multiply sequence by non-int of type '{}'", type_name(*bound[1])));
+      std::int64_t width =
+          runtime.index(*bound[1], fmt::format("can't multiply sequence by non-int of type '{}'",
+                                               type_name(*bound[1])));
       runtime.arena.check(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)));
       by.assign(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' ');
     }
@@ -164,7 +173,8 @@ Value indent(Runtime &runtime, const Arguments &arguments) {
   }
   Value text = runtime.add(*bound[0], Value(runtime.str("\n")));
   if (!text.is_string()) {
-    raise(ErrorClass::AttributeError, fmt::format("'{}' object has no attribute 'splitlines'", type_name(text)));
+    raise(ErrorClass::AttributeError,
+          fmt::format("'{}' object has no attribute 'splitlines'", type_name(text)));
   }
   std::vector<std::string_view> lines = lines_of(text.string->view());
   std::string out;
@@ -189,14 +199,17 @@ Value truncate(Runtime &runtime, const Arguments &arguments) {
   auto number = [&](const Value *value, std::int64_t otherwise) {
     return value == nullptr || value->is_none()
                ? otherwise
-               : runtime.index(*value, fmt::format("'>=' not supported between instances of '{}' and 'int'", type_name(*value)));
+               : runtime.index(*value,
+                               fmt::format("'>=' not supported between instances of '{}' and 'int'",
+                                           type_name(*value)));
   };
   std::int64_t length = number(bound[1], 255);
   std::int64_t leeway = number(bound[4], 5);
   Value end = bound[3] == nullptr ? Value(runtime.str("...")) : *bound[3];
   std::int64_t end_length = runtime.length(end);
   if (length < end_length) {
-    raise(ErrorClass::AssertionError, fmt::format("expected length >= {}, got {}", end_length, length));
+    raise(ErrorClass::AssertionError,
+          fmt::format("expected length >= {}, got {}", end_length, length));
   }
   if (leeway < 0) {
     raise(ErrorClass::AssertionError, fmt::format("expected leeway >= 0, got {}", leeway));
@@ -208,7 +221,8 @@ Value truncate(Runtime &runtime, const Arguments &arguments) {
   Value start = runtime.get_slice(*bound[0], head);
   if (!flag(bound[2])) {
     if (!start.is_string()) {
-      raise(ErrorClass::AttributeError, fmt::format("'{}' object has no attribute 'rsplit'", type_name(start)));
+      raise(ErrorClass::AttributeError,
+            fmt::format("'{}' object has no attribute 'rsplit'", type_name(start)));
     }
     std::string_view text = start.string->view();
     std::size_t space = text.rfind(' ');
@@ -231,9 +245,10 @@ Value wordcount(Runtime &runtime, const Arguments &arguments) {
 }
 
 /// textwrap.wrap of one paragraph, with expand_tabs and replace_whitespace off.
-std::vector<std::string> wrap_line(Runtime &runtime, std::string_view line, std::size_t width, bool break_long,
-                                   bool hyphens) {
-  // Chunks: runs of white space, and words; with hyphens, words also end behind one between letters.
+std::vector<std::string> wrap_line(Runtime &runtime, std::string_view line, std::size_t width,
+                                   bool break_long, bool hyphens) {
+  // Chunks: runs of white space, and words; with hyphens, words also end behind one between
+  // letters.
   std::vector<std::string_view> chunks;
   auto ascii_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   for (std::size_t at = 0; at < line.size();) {
@@ -253,8 +268,10 @@ std::vector<std::string> wrap_line(Runtime &runtime, std::string_view line, std:
       return byte >= 0x80 || (byte | 0x20U) - 'a' < 26U || byte == '_';
     };
     for (std::size_t i = 1; i + 1 < chunk.size(); ++i) {
-      bool letters_before = letter(chunk, i - 1) && (i < 2 || letter(chunk, i - 2) || chunk[i - 2] == '-');
-      bool two_after = i + 2 < chunk.size() && letter(chunk, i + 1) && (letter(chunk, i + 2) || chunk[i + 2] == '-');
+      bool letters_before =
+          letter(chunk, i - 1) && (i < 2 || letter(chunk, i - 2) || chunk[i - 2] == '-');
+      bool two_after = i + 2 < chunk.size() && letter(chunk, i + 1) &&
+                       (letter(chunk, i + 2) || chunk[i + 2] == '-');
       if (chunk[i] == '-' && letters_before && i - from >= 2 && two_after) {
         chunks.push_back(chunk.substr(from, i + 1 - from));
         from = i + 1;
@@ -312,15 +329,24 @@ std::vector<std::string> wrap_line(Runtime &runtime, std::string_view line, std:
 }
 
 Value wordwrap(Runtime &runtime, const Arguments &arguments) {
-  Bound bound("do_wordwrap", arguments, {"s", "width", "break_long_words", "wrapstring", "break_on_hyphens"}, 1);
-  std::int64_t width = bound[1] == nullptr ? 79 : runtime.index(*bound[1], fmt::format("'<=' not supported between instances of '{}' and 'int'", type_name(*bound[1])));
+  Bound bound("do_wordwrap", arguments,
+              {"s", "width", "break_long_words", "wrapstring", "break_on_hyphens"}, 1);
+  std::int64_t width =
+      bound[1] == nullptr
+          ? 79
+          : runtime.index(*bound[1],
+                          fmt::format("'<=' not supported between instances of '{}' and 'int'",
+                                      type_name(*bound[1])));
   if (!bound[0]->is_string()) {
     if (bound[0]->is_undefined()) {
       runtime.fail_undefined(*bound[0]->undefined);
     }
-    raise(ErrorClass::AttributeError, fmt::format("'{}' object has no attribute 'splitlines'", type_name(*bound[0])));
+    raise(ErrorClass::AttributeError,
+          fmt::format("'{}' object has no attribute 'splitlines'", type_name(*bound[0])));
   }
-  std::string between = bound[3] == nullptr || bound[3]->is_none() ? "\n" : std::string(subject(runtime, *bound[3]).view());
+  std::string between = bound[3] == nullptr || bound[3]->is_none()
+                            ? "\n"
+                            : std::string(subject(runtime, *bound[3]).view());
   std::string out;
   bool first = true;
   std::vector<std::string_view> lines = lines_of(bound[0]->string->view());
@@ -334,7 +360,8 @@ Value wordwrap(Runtime &runtime, const Arguments &arguments) {
     first = false;
     bool first_part = true;
     for (const std::string &part : wrap_line(runtime, line, static_cast<std::size_t>(width),
-                                             bound[2] == nullptr || truth(*bound[2]), bound[4] == nullptr || truth(*bound[4]))) {
+                                             bound[2] == nullptr || truth(*bound[2]),
+                                             bound[4] == nullptr || truth(*bound[4]))) {
       if (!first_part) {
         out += between;
       }
@@ -356,7 +383,10 @@ Value to_int(Runtime &runtime, const Arguments &arguments) {
   Value otherwise = bound[1] == nullptr ? Value(std::int64_t{0}) : *bound[1];
   const Value &value = *bound[0];
   if (value.is_string()) {
-    std::int64_t base = bound[2] == nullptr ? 10 : runtime.index(*bound[2], "'str' object cannot be interpreted as an integer");
+    std::int64_t base =
+        bound[2] == nullptr
+            ? 10
+            : runtime.index(*bound[2], "'str' object cannot be interpreted as an integer");
     Value number = base == 0 || (base >= 2 && base <= 36)
                        ? parse_integer(runtime, value.string->view(), static_cast<unsigned>(base))
                        : Value();
@@ -364,7 +394,8 @@ Value to_int(Runtime &runtime, const Arguments &arguments) {
       return number;
     }
     Value real = parse_real(value.string->view());
-    return real.is_missing() || !std::isfinite(real.real) ? otherwise : integer_of(runtime, real.real);
+    return real.is_missing() || !std::isfinite(real.real) ? otherwise
+                                                          : integer_of(runtime, real.real);
   }
   if (value.is_undefined()) {
     runtime.fail_undefined(*value.undefined);
@@ -396,7 +427,8 @@ Value to_float(Runtime &runtime, const Arguments &arguments) {
 
 Value absolute(Runtime &runtime, const Arguments &arguments) {
   if (arguments.positional.size() != 1 || !arguments.keywords.empty()) {
-    raise(ErrorClass::TypeError, fmt::format("abs() takes exactly one argument ({} given)", arguments.positional.size()));
+    raise(ErrorClass::TypeError,
+          fmt::format("abs() takes exactly one argument ({} given)", arguments.positional.size()));
   }
   const Value &value = arguments.positional[0];
   if (value.is(Kind::real)) {
@@ -429,7 +461,9 @@ double round_decimal(double value, std::int64_t digits) {
 
 Value round(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_round", arguments, {"value", "precision", "method"}, 1);
-  std::string_view method = bound[2] == nullptr ? "common" : bound[2]->is_string() ? bound[2]->string->view() : "";
+  std::string_view method = bound[2] == nullptr     ? "common"
+                            : bound[2]->is_string() ? bound[2]->string->view()
+                                                    : "";
   if (method != "common" && method != "ceil" && method != "floor") {
     raise(ErrorClass::FilterArgumentError, "method must be common, ceil or floor");
   }
@@ -439,13 +473,15 @@ Value round(Runtime &runtime, const Arguments &arguments) {
     if (value.is_undefined() && method != "common") {
       runtime.fail_undefined(*value.undefined);
     }
-    raise(ErrorClass::TypeError, method == "common"
-                                     ? fmt::format("type {} doesn't define __round__ method", type_name(value))
-                                     : fmt::format("can't multiply sequence by non-int of type '{}'", type_name(value)));
+    raise(ErrorClass::TypeError,
+          method == "common"
+              ? fmt::format("type {} doesn't define __round__ method", type_name(value))
+              : fmt::format("can't multiply sequence by non-int of type '{}'", type_name(value)));
   }
   Value precision = bound[1] == nullptr ? Value(std::int64_t{0}) : *bound[1];
-  std::int64_t digits = runtime.index(
-      precision, fmt::format("'{}' object cannot be interpreted as an integer", type_name(precision)));
+  std::int64_t digits =
+      runtime.index(precision, fmt::format("'{}' object cannot be interpreted as an integer",
+                                           type_name(precision)));
   if (method == "common") {
     if (!integer) {
       return round_decimal(value.real, digits);
@@ -470,7 +506,8 @@ Value round(Runtime &runtime, const Arguments &arguments) {
   double scaled = to_real(runtime.multiply(value, power));
   if (!std::isfinite(scaled)) {
     raise(std::isnan(scaled) ? ErrorClass::ValueError : ErrorClass::OverflowError,
-          std::isnan(scaled) ? "cannot convert float NaN to integer" : "cannot convert float infinity to integer");
+          std::isnan(scaled) ? "cannot convert float NaN to integer"
+                             : "cannot convert float infinity to integer");
   }
   Value whole = integer_of(runtime, method == "ceil" ? std::ceil(scaled) : std::floor(scaled));
   return runtime.divide(whole, power);
@@ -480,14 +517,16 @@ Value filesizeformat(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_filesizeformat", arguments, {"value", "binary"}, 1);
   Value number = bound[0]->is_string() ? parse_real(bound[0]->string->view()) : *bound[0];
   if (number.is_missing()) {
-    raise(ErrorClass::ValueError, fmt::format("could not convert string to float: {}", runtime.repr(*bound[0])));
+    raise(ErrorClass::ValueError,
+          fmt::format("could not convert string to float: {}", runtime.repr(*bound[0])));
   }
   if (number.is_undefined()) {
     runtime.fail_undefined(*number.undefined);
   }
   if (!number.is_small_int() && !number.is(Kind::big) && !number.is(Kind::real)) {
     raise(ErrorClass::TypeError,
-          fmt::format("float() argument must be a string or a real number, not '{}'", type_name(number)));
+          fmt::format("float() argument must be a string or a real number, not '{}'",
+                      type_name(number)));
   }
   double bytes = to_real(number);
   bool binary = flag(bound[1]);
@@ -525,7 +564,8 @@ Value attr(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_attr", arguments, {"obj", "name"}, 2);
   const Value &object = *bound[0];
   if (!bound[1]->is_string()) {
-    raise(ErrorClass::TypeError, fmt::format("attribute name must be string, not '{}'", type_name(*bound[1])));
+    raise(ErrorClass::TypeError,
+          fmt::format("attribute name must be string, not '{}'", type_name(*bound[1])));
   }
   if (object.is_undefined()) {
     runtime.fail_undefined(*object.undefined);
@@ -565,6 +605,8 @@ constexpr std::array<NamedBuiltIn, 22> filters{{{"default", default_filter},
 
 } // namespace
 
-std::span<const NamedBuiltIn> text_filters() { return filters; }
+std::span<const NamedBuiltIn> text_filters() {
+  return filters;
+}
 
 } // namespace headwater::jinja

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t most_width = 1U << 20U;
 
-/// Digits of a double in Python's presentation types e, f, g (upper-case too), `alternate` keeps the point.
+/// Digits of a double in Python's presentation types e, f, g (upper-case too), `alternate` keeps
+/// the point.
 std::string real_digits(double value, char type, int precision, bool alternate) {
   if (std::isnan(value) || std::isinf(value)) {
     bool upper = type == 'E' || type == 'F' || type == 'G';
@@ -57,7 +58,9 @@ struct Spec {
   char type = 0;
 };
 
-[[noreturn]] void bad_spec(std::string message) { raise(ErrorClass::ValueError, std::move(message)); }
+[[noreturn]] void bad_spec(std::string message) {
+  raise(ErrorClass::ValueError, std::move(message));
+}
 
 std::size_t read_number(std::string_view text, std::size_t &at) {
   std::size_t number = 0;
@@ -162,7 +165,10 @@ std::string sign_of(bool negative, const Spec &spec) {
 
 std::string format_integer(const Value &value, Spec spec) {
   Wide wide = widen(value);
-  unsigned base = spec.type == 'b' ? 2U : spec.type == 'o' ? 8U : (spec.type | 0x20) == 'x' ? 16U : 10U;
+  unsigned base = spec.type == 'b'            ? 2U
+                  : spec.type == 'o'          ? 8U
+                  : (spec.type | 0x20) == 'x' ? 16U
+                                              : 10U;
   bool negative = wide.negative;
   wide.negative = false;
   std::string digits = to_base(wide, base);
@@ -250,7 +256,8 @@ std::string pad_text(std::string_view text, const Conversion &conversion) {
   return out;
 }
 
-std::string convert_integer(Runtime &runtime, Value value, char type, const Conversion &conversion) {
+std::string convert_integer(Runtime &runtime, Value value, char type,
+                            const Conversion &conversion) {
   bool decimal = type == 'd' || type == 'i' || type == 'u';
   if (value.is_undefined()) {
     if (decimal) {
@@ -267,8 +274,9 @@ std::string convert_integer(Runtime &runtime, Value value, char type, const Conv
     value = integer_of(runtime, value.real);
   }
   if (!value.is_small_int() && !value.is(Kind::big)) {
-    raise(ErrorClass::TypeError, fmt::format("%{} format: {} is required, not {}", type,
-                                             decimal ? "a real number" : "an integer", type_name(value)));
+    raise(ErrorClass::TypeError,
+          fmt::format("%{} format: {} is required, not {}", type,
+                      decimal ? "a real number" : "an integer", type_name(value)));
   }
   Wide wide = widen(value);
   bool negative = wide.negative;
@@ -289,7 +297,8 @@ std::string convert_integer(Runtime &runtime, Value value, char type, const Conv
   return pad_number(prefix, digits, conversion);
 }
 
-std::string convert_real(Runtime &runtime, const Value &value, char type, const Conversion &conversion) {
+std::string convert_real(Runtime &runtime, const Value &value, char type,
+                         const Conversion &conversion) {
   if (value.is_undefined()) {
     runtime.fail_undefined(*value.undefined);
   }
@@ -297,9 +306,11 @@ std::string convert_real(Runtime &runtime, const Value &value, char type, const 
     raise(ErrorClass::TypeError, fmt::format("must be real number, not {}", type_name(value)));
   }
   double real = to_real(value);
-  std::string digits = real_digits(real, type, conversion.precision < 0 ? 6 : static_cast<int>(conversion.precision),
-                                   conversion.alternate);
-  return pad_number(number_prefix(std::signbit(real) && !std::isnan(real), conversion), digits, conversion);
+  std::string digits =
+      real_digits(real, type, conversion.precision < 0 ? 6 : static_cast<int>(conversion.precision),
+                  conversion.alternate);
+  return pad_number(number_prefix(std::signbit(real) && !std::isnan(real), conversion), digits,
+                    conversion);
 }
 
 } // namespace
@@ -335,10 +346,12 @@ std::string format_spec(Runtime &runtime, const Value &value, std::string_view t
   }
   bool integer = value.is_small_int() || value.is(Kind::big);
   if (!integer && !value.is(Kind::real)) {
-    raise(ErrorClass::TypeError, fmt::format("unsupported format string passed to {}.__format__", type_name(value)));
+    raise(ErrorClass::TypeError,
+          fmt::format("unsupported format string passed to {}.__format__", type_name(value)));
   }
   Spec spec = parse_spec(text);
-  bool real_type = spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
+  bool real_type =
+      spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
   if (integer && !real_type) {
     if (spec.type == 'c') {
       std::string one;
@@ -346,7 +359,8 @@ std::string format_spec(Runtime &runtime, const Value &value, std::string_view t
       return pad(one, 1, spec, '<');
     }
     if (spec.type != 0 && std::string_view("bdoxXn").find(spec.type) == std::string_view::npos) {
-      bad_spec(fmt::format("Unknown format code '{}' for object of type '{}'", spec.type, type_name(value)));
+      bad_spec(fmt::format("Unknown format code '{}' for object of type '{}'", spec.type,
+                           type_name(value)));
     }
     if (spec.precision >= 0) {
       bad_spec("Precision not allowed in integer format specifier");
@@ -481,7 +495,9 @@ Value format_percent(Runtime &runtime, const Str &format, const Value &argument)
     switch (type) {
     case 's': {
       Value value = subject();
-      piece = pad_text(format.markup ? runtime.escape(value)->view() : runtime.to_str(value)->view(), conversion);
+      piece =
+          pad_text(format.markup ? runtime.escape(value)->view() : runtime.to_str(value)->view(),
+                   conversion);
       break;
     }
     case 'r':
@@ -570,8 +586,9 @@ std::string format_braces(Runtime &runtime, const Str &format, const Arguments &
         ++at;
       }
       if (depth > 0) {
-        raise(ErrorClass::ValueError,
-              start >= part.size() ? "Single '{' encountered in format string" : "expected '}' before end of string");
+        raise(ErrorClass::ValueError, start >= part.size()
+                                          ? "Single '{' encountered in format string"
+                                          : "expected '}' before end of string");
       }
       std::string_view field = part.substr(start, at - start - 1);
       std::size_t name_end = field.find_first_of("!:");
@@ -587,11 +604,13 @@ std::string format_braces(Runtime &runtime, const Str &format, const Arguments &
         conversion = rest.size() > 1 ? rest[1] : '\0';
         rest.remove_prefix(std::min<std::size_t>(2, rest.size()));
       }
-      std::string spec = rest.starts_with(':') ? self(self, rest.substr(1), level + 1) : std::string();
+      std::string spec =
+          rest.starts_with(':') ? self(self, rest.substr(1), level + 1) : std::string();
       std::size_t first_end = std::min(name.find_first_of(".["), name.size());
       std::string_view first = name.substr(0, first_end);
       Value value;
-      bool digits = !first.empty() && first.find_first_not_of("0123456789") == std::string_view::npos;
+      bool digits =
+          !first.empty() && first.find_first_not_of("0123456789") == std::string_view::npos;
       if (first.empty() || digits) {
         std::size_t position = 0;
         if (first.empty()) {
@@ -610,8 +629,7 @@ std::string format_braces(Runtime &runtime, const Str &format, const Arguments &
           position = read_number(first, from);
         }
         if (position >= arguments.positional.size()) {
-          raise(ErrorClass::IndexError,
-                "tuple index out of range");
+          raise(ErrorClass::IndexError, "tuple index out of range");
         }
         value = arguments.positional[position];
       } else {
@@ -638,10 +656,12 @@ std::string format_braces(Runtime &runtime, const Str &format, const Arguments &
             raise(ErrorClass::ValueError, "Missing ']' in format string");
           }
           std::string_view key = name.substr(p + 1, stop - p - 1);
-          bool number = !key.empty() && key.find_first_not_of("0123456789") == std::string_view::npos;
+          bool number =
+              !key.empty() && key.find_first_not_of("0123456789") == std::string_view::npos;
           std::size_t from = 0;
-          value = runtime.get_item(value, number ? Value(static_cast<std::int64_t>(read_number(key, from)))
-                                                 : Value(runtime.str(key)));
+          value = runtime.get_item(value,
+                                   number ? Value(static_cast<std::int64_t>(read_number(key, from)))
+                                          : Value(runtime.str(key)));
           p = stop + 1;
         } else {
           raise(ErrorClass::ValueError, "Only '.' or '[' may follow ']' in format field specifier");

@@ -14,7 +14,8 @@ constexpr int max_native_depth = 3000;
 
 } // namespace
 
-Interpreter::Interpreter(const Program &program, const VariableSet &variables, const Limits &limits, Clock now)
+Interpreter::Interpreter(const Program &program, const VariableSet &variables, const Limits &limits,
+                         Clock now)
     : program_(program), runtime_(limits, now) {
   runtime_.callbacks = this;
   context_.reserve(program.context_names.size());
@@ -262,7 +263,8 @@ void Interpreter::bind(const Node &target, const Value &value) {
     const Str *name = target.value.string;
     if (name->view().starts_with('_')) {
       raise(ErrorClass::SecurityError,
-            fmt::format("Chat templates cannot store underscore-prefixed attributes on a namespace, but got {}. "
+            fmt::format("Chat templates cannot store underscore-prefixed attributes on a "
+                        "namespace, but got {}. "
                         "Please rename the attribute.",
                         runtime_.repr(target.value)));
     }
@@ -279,11 +281,13 @@ void Interpreter::unpack(const Node &target, const Value &value) {
     return;
   }
   if (!runtime_.iterable(value)) {
-    raise(ErrorClass::TypeError, fmt::format("cannot unpack non-iterable {} object", type_name(value)));
+    raise(ErrorClass::TypeError,
+          fmt::format("cannot unpack non-iterable {} object", type_name(value)));
   }
   std::span<const Value> items = runtime_.items(value);
   if (items.size() > target.items.size()) {
-    raise(ErrorClass::ValueError, fmt::format("too many values to unpack (expected {})", target.items.size()));
+    raise(ErrorClass::ValueError,
+          fmt::format("too many values to unpack (expected {})", target.items.size()));
   }
   if (items.size() < target.items.size()) {
     raise(ErrorClass::ValueError, fmt::format("not enough values to unpack (expected {}, got {})",
@@ -355,14 +359,16 @@ void Interpreter::for_loop(const Node &node, const Value &iterable) {
   write(Value(captured(begin)));
 }
 
-void Interpreter::recursive_loop(const Node &node, const Value &iterable, std::int64_t depth, Activation *closure) {
+void Interpreter::recursive_loop(const Node &node, const Value &iterable, std::int64_t depth,
+                                 Activation *closure) {
   Activation *current = frame_;
   frame_ = activate(*node.function, closure);
   loop_body(node, iterable, depth, closure);
   frame_ = current;
 }
 
-void Interpreter::loop_body(const Node &node, const Value &iterable, std::int64_t depth, Activation *closure) {
+void Interpreter::loop_body(const Node &node, const Value &iterable, std::int64_t depth,
+                            Activation *closure) {
   Feed feed = make_feed(iterable, node);
   Loop *loop = nullptr;
   if (node.other) {
@@ -527,21 +533,25 @@ Value Interpreter::call_macro(Macro &macro, const Arguments &given) {
       }
     }
     if (caller_twice) {
-      raise(ErrorClass::TypeError,
-            fmt::format("macro {} was invoked with two values for the special caller argument. This is most "
-                        "likely a bug.",
-                        name));
+      raise(
+          ErrorClass::TypeError,
+          fmt::format(
+              "macro {} was invoked with two values for the special caller argument. This is most "
+              "likely a bug.",
+              name));
     }
     if (!first.empty()) {
       std::string shown;
       append_text_repr(shown, first);
-      raise(ErrorClass::TypeError, fmt::format("macro {} takes no keyword argument {}", name, shown));
+      raise(ErrorClass::TypeError,
+            fmt::format("macro {} takes no keyword argument {}", name, shown));
     }
   }
   if (code.varargs_slot >= 0) {
     inner->slots[code.varargs_slot] = runtime_.tuple(given.positional.subspan(taken));
   } else if (given.positional.size() > count) {
-    raise(ErrorClass::TypeError, fmt::format("macro {} takes not more than {} argument(s)", name, count));
+    raise(ErrorClass::TypeError,
+          fmt::format("macro {} takes not more than {} argument(s)", name, count));
   }
   Activation *current = frame_;
   frame_ = inner;
@@ -573,12 +583,14 @@ Value Interpreter::call_macro(Macro &macro, const Arguments &given) {
 
 Value Interpreter::call_loop(Loop &loop, const Arguments &given) {
   if (loop.recursive == nullptr) {
-    raise(ErrorClass::TypeError, "The loop must have the 'recursive' marker to be called recursively.");
+    raise(ErrorClass::TypeError,
+          "The loop must have the 'recursive' marker to be called recursively.");
   }
   if (given.positional.size() + given.keywords.size() != 1) {
     raise(ErrorClass::TypeError,
           given.positional.empty()
-              ? std::string("LoopContext.__call__() missing 1 required positional argument: 'iterable'")
+              ? std::string(
+                    "LoopContext.__call__() missing 1 required positional argument: 'iterable'")
               : fmt::format("LoopContext.__call__() takes 2 positional arguments but {} were given",
                             given.positional.size() + 1));
   }
@@ -669,7 +681,8 @@ Value Interpreter::block_attribute(const BlockReference &reference, std::string_
 }
 
 std::string Interpreter::block_repr(const BlockReference &reference) {
-  return reference.node == nullptr ? "<TemplateReference None>" : "<jinja2.runtime.BlockReference object at 0x0>";
+  return reference.node == nullptr ? "<TemplateReference None>"
+                                   : "<jinja2.runtime.BlockReference object at 0x0>";
 }
 
 Value Interpreter::macro_attribute(const Macro &macro, std::string_view name) {
@@ -697,8 +710,9 @@ Value Interpreter::macro_attribute(const Macro &macro, std::string_view name) {
 }
 
 std::string Interpreter::macro_repr(const Macro &macro) {
-  return macro.code->name == nullptr ? "<Macro anonymous>"
-                                     : fmt::format("<Macro {}>", runtime_.repr(Value(macro.code->name)));
+  return macro.code->name == nullptr
+             ? "<Macro anonymous>"
+             : fmt::format("<Macro {}>", runtime_.repr(Value(macro.code->name)));
 }
 
 namespace {
@@ -844,7 +858,8 @@ Value Interpreter::evaluate(const Node &node) {
     std::vector<Value> parts;
     for (const Node *part : node.items) {
       parts.push_back(evaluate(*part));
-      markup = markup || (runtime_.autoescape && parts.back().is_string() && parts.back().string->markup);
+      markup = markup ||
+               (runtime_.autoescape && parts.back().is_string() && parts.back().string->markup);
     }
     for (const Value &part : parts) {
       if (markup) {
@@ -863,7 +878,8 @@ Value Interpreter::evaluate(const Node &node) {
       return evaluate(*node.c);
     }
     return runtime_.undefined_hint(fmt::format(
-        "the inline if-expression on line {} evaluated to false and no else section was defined.", node.line));
+        "the inline if-expression on line {} evaluated to false and no else section was defined.",
+        node.line));
   case Op::list:
   case Op::tuple: {
     auto *items = runtime_.arena.array<Value>(node.items.size());
@@ -976,7 +992,8 @@ Arguments Interpreter::arguments(const Node &node, const Value *first, const Val
   if (node.c != nullptr) {
     Value more = evaluate(*node.c);
     if (!more.is_dict()) {
-      raise(ErrorClass::TypeError, fmt::format("argument after ** must be a mapping, not {}", type_name(more)));
+      raise(ErrorClass::TypeError,
+            fmt::format("argument after ** must be a mapping, not {}", type_name(more)));
     }
     auto *all = runtime_.arena.array<Keyword>(keyword_count + more.dict->count);
     std::copy_n(keywords, keyword_count, all);
@@ -987,7 +1004,8 @@ Arguments Interpreter::arguments(const Node &node, const Value *first, const Val
       }
       for (std::size_t i = 0; i < keyword_count; ++i) {
         if (keywords[i].name->view() == entry.key.string->view()) {
-          raise(ErrorClass::TypeError, fmt::format("got multiple values for keyword argument {}", runtime_.repr(entry.key)));
+          raise(ErrorClass::TypeError, fmt::format("got multiple values for keyword argument {}",
+                                                   runtime_.repr(entry.key)));
         }
       }
       all[at++] = {entry.key.string, entry.value};
@@ -1006,14 +1024,16 @@ Value Interpreter::built_in(const Node &node, const Value *subject) {
   Value value;
   if (node.a != nullptr) {
     // In a chain of a filter block only the innermost takes the block's text.
-    value = subject != nullptr && node.a->op == Op::filter ? built_in(*node.a, subject) : evaluate(*node.a);
+    value = subject != nullptr && node.a->op == Op::filter ? built_in(*node.a, subject)
+                                                           : evaluate(*node.a);
   } else {
     value = *subject;
   }
   Arguments given = arguments(node, &value, nullptr);
   if (node.built_in == nullptr) {
-    raise(ErrorClass::TemplateRuntimeError, fmt::format("No {} named {} found.", node.op == Op::filter ? "filter" : "test",
-                                                        runtime_.repr(Value(node.name))));
+    raise(ErrorClass::TemplateRuntimeError,
+          fmt::format("No {} named {} found.", node.op == Op::filter ? "filter" : "test",
+                      runtime_.repr(Value(node.name))));
   }
   return node.built_in(runtime_, given);
 }

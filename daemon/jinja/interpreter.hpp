@@ -52,7 +52,8 @@ struct Loop {
 /// Runs a resolved template.
 class Interpreter final : public Callbacks {
 public:
-  Interpreter(const Program &program, const VariableSet &variables, const Limits &limits, Clock now);
+  Interpreter(const Program &program, const VariableSet &variables, const Limits &limits,
+              Clock now);
 
   void run();
   [[nodiscard]] Rendered take();
@@ -78,7 +79,8 @@ private:
   void assign(const Node &node);
   void assign_block(const Node &node);
   void for_loop(const Node &node, const Value &iterable);
-  void recursive_loop(const Node &node, const Value &iterable, std::int64_t depth, Activation *closure);
+  void recursive_loop(const Node &node, const Value &iterable, std::int64_t depth,
+                      Activation *closure);
   void loop_body(const Node &node, const Value &iterable, std::int64_t depth, Activation *closure);
   void call_block_statement(const Node &node);
   void generation(const Node &node);

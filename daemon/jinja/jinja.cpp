@@ -25,26 +25,33 @@ Variables::Variables() : set_(std::make_shared<const VariableSet>()) {}
 
 std::expected<Template, TemplateError> parse(std::string_view source, const Limits &limits) {
   if (source.size() > limits.source_bytes) {
-    return std::unexpected(limit_error(fmt::format("the template is longer than {} bytes", limits.source_bytes)));
+    return std::unexpected(
+        limit_error(fmt::format("the template is longer than {} bytes", limits.source_bytes)));
   }
   if (!valid_utf8(source)) {
     std::size_t good = 0;
-    while (good < source.size() && valid_utf8(source.substr(0, good + 1).substr(source.substr(0, good).rfind('\n') + 1))) {
+    while (good < source.size() &&
+           valid_utf8(source.substr(0, good + 1).substr(source.substr(0, good).rfind('\n') + 1))) {
       ++good;
     }
-    auto line = static_cast<int>(std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(good), '\n'));
-    return std::unexpected(TemplateError{"UnicodeDecodeError", "the template is not valid UTF-8", line + 1, line + 1, false});
+    auto line = static_cast<int>(
+        std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(good), '\n'));
+    return std::unexpected(TemplateError{"UnicodeDecodeError", "the template is not valid UTF-8",
+                                         line + 1, line + 1, false});
   }
   try {
-    auto program = std::make_shared<Program>(std::max<std::size_t>(source.size() * 400, std::size_t{8} << 20U));
+    auto program = std::make_shared<Program>(
+        std::max<std::size_t>(source.size() * 400, std::size_t{8} << 20U));
     parse_into(*program, source);
     resolve_names(*program);
     return Template(std::move(program));
   } catch (const CompileError &error) {
     bool deep = error.error == "RecursionError";
-    return std::unexpected(TemplateError{std::string(error.error), error.message, error.line, error.line, deep});
+    return std::unexpected(
+        TemplateError{std::string(error.error), error.message, error.line, error.line, deep});
   } catch (const Raise &error) {
-    return std::unexpected(TemplateError{std::string(name_of(error.error)), error.message, 0, 0, false});
+    return std::unexpected(
+        TemplateError{std::string(name_of(error.error)), error.message, 0, 0, false});
   } catch (const OutOfMemory &) {
     return std::unexpected(limit_error("the template needs too much memory"));
   } catch (const std::bad_alloc &) {
@@ -52,8 +59,8 @@ std::expected<Template, TemplateError> parse(std::string_view source, const Limi
   }
 }
 
-std::expected<Rendered, TemplateError> render(const Template &chat_template, const Variables &variables,
-                                              const Limits &limits, Clock now) {
+std::expected<Rendered, TemplateError>
+render(const Template &chat_template, const Variables &variables, const Limits &limits, Clock now) {
   int line = 0;
   try {
     Interpreter interpreter(chat_template.program(), variables.set(), limits, now);
@@ -69,7 +76,8 @@ std::expected<Rendered, TemplateError> render(const Template &chat_template, con
       return std::unexpected(limit_error(error.message, line));
     }
     bool deep = error.error == ErrorClass::RecursionError;
-    return std::unexpected(TemplateError{std::string(name_of(error.error)), error.message, 0, line, deep});
+    return std::unexpected(
+        TemplateError{std::string(name_of(error.error)), error.message, 0, line, deep});
   } catch (const OutOfMemory &) {
     return std::unexpected(limit_error("the template needs too much memory", line));
   } catch (const std::bad_alloc &) {

@@ -19,21 +19,20 @@ struct Operator {
 };
 
 // Longest first, as the lexer tries them.
-constexpr std::array<Operator, 26> operators{{{"//", TokenType::floordiv}, {"**", TokenType::pow},
-                                              {"==", TokenType::eq},       {"!=", TokenType::ne},
-                                              {">=", TokenType::gteq},     {"<=", TokenType::lteq},
-                                              {"+", TokenType::add},       {"-", TokenType::sub},
-                                              {"/", TokenType::div},       {"*", TokenType::mul},
-                                              {"%", TokenType::mod},       {"~", TokenType::tilde},
-                                              {"[", TokenType::lbracket},  {"]", TokenType::rbracket},
-                                              {"(", TokenType::lparen},    {")", TokenType::rparen},
-                                              {"{", TokenType::lbrace},    {"}", TokenType::rbrace},
-                                              {">", TokenType::gt},        {"<", TokenType::lt},
-                                              {"=", TokenType::assign},    {".", TokenType::dot},
-                                              {":", TokenType::colon},     {"|", TokenType::pipe},
-                                              {",", TokenType::comma},     {";", TokenType::semicolon}}};
+constexpr std::array<Operator, 26> operators{
+    {{"//", TokenType::floordiv}, {"**", TokenType::pow},     {"==", TokenType::eq},
+     {"!=", TokenType::ne},       {">=", TokenType::gteq},    {"<=", TokenType::lteq},
+     {"+", TokenType::add},       {"-", TokenType::sub},      {"/", TokenType::div},
+     {"*", TokenType::mul},       {"%", TokenType::mod},      {"~", TokenType::tilde},
+     {"[", TokenType::lbracket},  {"]", TokenType::rbracket}, {"(", TokenType::lparen},
+     {")", TokenType::rparen},    {"{", TokenType::lbrace},   {"}", TokenType::rbrace},
+     {">", TokenType::gt},        {"<", TokenType::lt},       {"=", TokenType::assign},
+     {".", TokenType::dot},       {":", TokenType::colon},    {"|", TokenType::pipe},
+     {",", TokenType::comma},     {";", TokenType::semicolon}}};
 
-bool digit(char c) { return c >= '0' && c <= '9'; }
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 /// One newline form, and no newline at the very end: what the lexer works on.
 std::string_view normalise(Arena &arena, std::string_view source) {
@@ -80,7 +79,9 @@ private:
     line_ += static_cast<int>(std::count(text.begin(), text.end(), '\n'));
   }
 
-  bool follows(std::size_t at, std::string_view text) const { return source_.substr(at).starts_with(text); }
+  bool follows(std::size_t at, std::string_view text) const {
+    return source_.substr(at).starts_with(text);
+  }
 
   std::size_t skip_space(std::size_t at) const {
     while (at < source_.size()) {
@@ -124,7 +125,8 @@ private:
     } else if (sign != '+' && !variable) {
       std::size_t start = text.rfind('\n');
       start = start == std::string_view::npos ? 0 : start + 1;
-      if ((start > 0 || line_starting_) && start < text.size() && trim(text.substr(start)).empty()) {
+      if ((start > 0 || line_starting_) && start < text.size() &&
+          trim(text.substr(start)).empty()) {
         kept = text.substr(0, start);
       }
     }
@@ -149,7 +151,9 @@ private:
     }
     char kind = source_[tag + 1];
     std::size_t after = tag + 2;
-    char sign = after < source_.size() && (source_[after] == '-' || source_[after] == '+') ? source_[after] : '\0';
+    char sign = after < source_.size() && (source_[after] == '-' || source_[after] == '+')
+                    ? source_[after]
+                    : '\0';
     after += static_cast<std::size_t>(sign != '\0');
     text_before(source_.substr(at_, tag - at_), sign, kind == '{');
     if (kind == '%') {
@@ -166,7 +170,8 @@ private:
     if (kind == '#') {
       comment();
     } else {
-      tokens_.push_back({kind == '{' ? TokenType::variable_begin : TokenType::block_begin, line_, {}});
+      tokens_.push_back(
+          {kind == '{' ? TokenType::variable_begin : TokenType::block_begin, line_, {}});
       tag_body(kind == '{');
     }
   }
@@ -200,14 +205,18 @@ private:
       }
       fail("Missing end of comment tag");
     }
-    std::size_t from = close > at_ && (source_[close - 1] == '-' || source_[close - 1] == '+') ? close - 1 : close;
+    std::size_t from =
+        close > at_ && (source_[close - 1] == '-' || source_[close - 1] == '+') ? close - 1 : close;
     finish(block_end(from, "#}"));
   }
 
   void raw_body() {
-    for (std::size_t tag = source_.find("{%", at_); tag != std::string_view::npos; tag = source_.find("{%", tag + 1)) {
+    for (std::size_t tag = source_.find("{%", at_); tag != std::string_view::npos;
+         tag = source_.find("{%", tag + 1)) {
       std::size_t after = tag + 2;
-      char sign = after < source_.size() && (source_[after] == '-' || source_[after] == '+') ? source_[after] : '\0';
+      char sign = after < source_.size() && (source_[after] == '-' || source_[after] == '+')
+                      ? source_[after]
+                      : '\0';
       after = skip_space(after + static_cast<std::size_t>(sign != '\0'));
       if (!follows(after, "endraw")) {
         continue;
@@ -258,9 +267,9 @@ private:
   /// Length of `digits(_digits)*` at `at`.
   std::size_t digit_run(std::size_t at) const {
     std::size_t start = at;
-    while (at < source_.size() && (digit(source_[at]) || (source_[at] == '_' && at > start &&
-                                                          digit(source_[at - 1]) && at + 1 < source_.size() &&
-                                                          digit(source_[at + 1])))) {
+    while (at < source_.size() &&
+           (digit(source_[at]) || (source_[at] == '_' && at > start && digit(source_[at - 1]) &&
+                                   at + 1 < source_.size() && digit(source_[at + 1])))) {
       ++at;
     }
     return at - start;
@@ -311,7 +320,8 @@ private:
       if (mark == 'b' || mark == 'o' || mark == 'x') {
         std::size_t end = at_ + 2;
         while (end < source_.size() &&
-               (fits(source_[end]) || (source_[end] == '_' && end + 1 < source_.size() && fits(source_[end + 1])))) {
+               (fits(source_[end]) ||
+                (source_[end] == '_' && end + 1 < source_.size() && fits(source_[end + 1])))) {
           ++end;
         }
         if (end > at_ + 2) {
@@ -422,7 +432,9 @@ private:
           value = value * 16 + static_cast<unsigned>(digit(h) ? h - '0' : low - 'a' + 10);
         }
         if (digits < size) {
-          fail(c == 'x' ? "truncated \\xXX escape" : c == 'u' ? "truncated \\uXXXX escape" : "truncated \\UXXXXXXXX escape");
+          fail(c == 'x'   ? "truncated \\xXX escape"
+               : c == 'u' ? "truncated \\uXXXX escape"
+                          : "truncated \\UXXXXXXXX escape");
         }
         if (value > 0x10FFFF) {
           fail("illegal Unicode character");
@@ -431,7 +443,8 @@ private:
         i += size;
       } else if (c == 'N') {
         std::size_t close = body.find('}', i);
-        if (i + 1 >= body.size() || body[i + 1] != '{' || close == std::string_view::npos || close == i + 2) {
+        if (i + 1 >= body.size() || body[i + 1] != '{' || close == std::string_view::npos ||
+            close == i + 2) {
           fail("malformed \\N character escape");
         }
         char32_t point = code_point_named(body.substr(i + 2, close - i - 2));
@@ -441,7 +454,8 @@ private:
         append_code_point(out, point);
         i = close;
       } else if (static_cast<unsigned char>(c) >= 0x80) {
-        // The literal went through ASCII with backslash escapes first, so the backslash now meets one.
+        // The literal went through ASCII with backslash escapes first, so the backslash now meets
+        // one.
         char32_t point = next_code_point(body, i);
         --i;
         out += point < 0x100     ? fmt::format("\\x{:02x}", static_cast<unsigned>(point))
@@ -466,7 +480,8 @@ private:
       std::string shown;
       shown = fmt::format("{}", source_.substr(at_, next - at_));
       std::string quoted = shown == "'" ? "\"'\"" : shown == "\\" ? "'\\\\'" : "'" + shown + "'";
-      fail(fmt::format("unexpected char {} at {}", quoted, count_code_points(source_.substr(0, at_))));
+      fail(fmt::format("unexpected char {} at {}", quoted,
+                       count_code_points(source_.substr(0, at_))));
     }
     char c = found->text[0];
     if (c == '(' || c == '[' || c == '{') {
@@ -496,7 +511,9 @@ private:
 
 } // namespace
 
-std::vector<Token> tokenize(Arena &arena, std::string_view source) { return Lexer(arena, source).run(); }
+std::vector<Token> tokenize(Arena &arena, std::string_view source) {
+  return Lexer(arena, source).run();
+}
 
 std::string_view describe(TokenType type) {
   switch (type) {

@@ -23,17 +23,20 @@ Value dict_get(Runtime &runtime, const Value &self, const Arguments &arguments) 
   }
   std::size_t count = arguments.positional.size();
   if (count == 0 || count > 2) {
-    raise(ErrorClass::TypeError, fmt::format("get expected at {} {} argument{}, got {}", count == 0 ? "least" : "most",
-                                             count == 0 ? 1 : 2, count == 0 ? "" : "s", count));
+    raise(ErrorClass::TypeError,
+          fmt::format("get expected at {} {} argument{}, got {}", count == 0 ? "least" : "most",
+                      count == 0 ? 1 : 2, count == 0 ? "" : "s", count));
   }
   const Value *found = find(*self.dict, arguments.positional[0], runtime.work);
   return found != nullptr ? *found : count == 2 ? arguments.positional[1] : Value::none();
 }
 
-Value dict_view(Runtime &runtime, const Value &self, ViewOf what, std::string_view name, const Arguments &arguments) {
+Value dict_view(Runtime &runtime, const Value &self, ViewOf what, std::string_view name,
+                const Arguments &arguments) {
   if (!arguments.positional.empty() || !arguments.keywords.empty()) {
-    raise(ErrorClass::TypeError, fmt::format("dict.{}() takes no arguments ({} given)", name,
-                                             arguments.positional.size() + arguments.keywords.size()));
+    raise(ErrorClass::TypeError,
+          fmt::format("dict.{}() takes no arguments ({} given)", name,
+                      arguments.positional.size() + arguments.keywords.size()));
   }
   Value value = Value::of(Kind::dict_view);
   value.view = runtime.arena.make<DictView>(self.dict, what);
@@ -76,7 +79,8 @@ Value sequence_count(Runtime &runtime, const Value &self, const Arguments &argum
   std::int64_t count = 0;
   for (const Value &item : self.sequence->all()) {
     runtime.spend(1);
-    count += static_cast<std::int64_t>(identical(item, *bound[0]) || runtime.is_equal(item, *bound[0]));
+    count +=
+        static_cast<std::int64_t>(identical(item, *bound[0]) || runtime.is_equal(item, *bound[0]));
   }
   return count;
 }
@@ -85,7 +89,10 @@ Value sequence_index(Runtime &runtime, const Value &self, const Arguments &argum
   Bound bound("index", arguments, {"value", "start", "stop"}, 1);
   auto size = static_cast<std::int64_t>(self.sequence->count);
   auto place = [&](const Value *value, std::int64_t otherwise) {
-    std::int64_t at = value == nullptr ? otherwise : runtime.index(*value, "slice indices must be integers or have an __index__ method");
+    std::int64_t at =
+        value == nullptr
+            ? otherwise
+            : runtime.index(*value, "slice indices must be integers or have an __index__ method");
     return at < 0 ? std::max<std::int64_t>(at + size, 0) : std::min(at, size);
   };
   for (std::int64_t i = place(bound[1], 0); i < place(bound[2], size); ++i) {
@@ -95,11 +102,14 @@ Value sequence_index(Runtime &runtime, const Value &self, const Arguments &argum
       return i;
     }
   }
-  raise(ErrorClass::ValueError, self.is(Kind::list) ? runtime.repr(*bound[0]) + " is not in list"
-                                                    : std::string("tuple.index(x): x not in tuple"));
+  raise(ErrorClass::ValueError, self.is(Kind::list)
+                                    ? runtime.repr(*bound[0]) + " is not in list"
+                                    : std::string("tuple.index(x): x not in tuple"));
 }
 
-Value list_copy(Runtime &, const Value &self, const Arguments &) { return self; }
+Value list_copy(Runtime &, const Value &self, const Arguments &) {
+  return self;
+}
 
 // ---- numbers
 
@@ -123,7 +133,9 @@ Value bit_count(Runtime &, const Value &self, const Arguments &) {
   return count;
 }
 
-Value conjugate(Runtime &, const Value &self, const Arguments &) { return self; }
+Value conjugate(Runtime &, const Value &self, const Arguments &) {
+  return self;
+}
 
 // ---- cycler
 
@@ -143,13 +155,14 @@ Value cycler_reset(Runtime &, const Value &self, const Arguments &) {
 
 Value make_range(Runtime &runtime, const Value &, const Arguments &arguments) {
   if (!arguments.keywords.empty()) {
-    raise(ErrorClass::TypeError,
-          fmt::format("safe_range() got an unexpected keyword argument '{}'", arguments.keywords[0].name->view()));
+    raise(ErrorClass::TypeError, fmt::format("safe_range() got an unexpected keyword argument '{}'",
+                                             arguments.keywords[0].name->view()));
   }
   std::size_t count = arguments.positional.size();
   if (count == 0 || count > 3) {
-    raise(ErrorClass::TypeError, count == 0 ? std::string("range expected at least 1 argument, got 0")
-                                            : fmt::format("range expected at most 3 arguments, got {}", count));
+    raise(ErrorClass::TypeError,
+          count == 0 ? std::string("range expected at least 1 argument, got 0")
+                     : fmt::format("range expected at most 3 arguments, got {}", count));
   }
   std::int64_t numbers[3] = {0, 0, 1};
   for (std::size_t i = 0; i < count; ++i) {
@@ -157,7 +170,8 @@ Value make_range(Runtime &runtime, const Value &, const Arguments &arguments) {
     if (value.is(Kind::big)) {
       raise(ErrorClass::OverflowError, "Python int too large to convert to C ssize_t");
     }
-    numbers[i] = runtime.index(value, fmt::format("'{}' object cannot be interpreted as an integer", type_name(value)));
+    numbers[i] = runtime.index(
+        value, fmt::format("'{}' object cannot be interpreted as an integer", type_name(value)));
   }
   if (count == 1) {
     numbers[1] = numbers[0];
@@ -168,7 +182,8 @@ Value make_range(Runtime &runtime, const Value &, const Arguments &arguments) {
   }
   Range range{numbers[0], numbers[1], numbers[2]};
   // In doubles first: the span of two 64-bit ends may not fit.
-  double span = (static_cast<double>(range.stop) - static_cast<double>(range.start)) / static_cast<double>(range.step);
+  double span = (static_cast<double>(range.stop) - static_cast<double>(range.start)) /
+                static_cast<double>(range.step);
   if (span > 2.0 * static_cast<double>(max_range) || (span > 0 && range.size() > max_range)) {
     raise(ErrorClass::OverflowError,
           "Range too big. The sandbox blocks ranges larger than MAX_RANGE (100000).");
@@ -184,7 +199,8 @@ Value make_range(Runtime &runtime, const Value &, const Arguments &arguments) {
 
 void fill_dict(Runtime &runtime, Dict &dict, const Arguments &arguments) {
   if (arguments.positional.size() > 1) {
-    raise(ErrorClass::TypeError, fmt::format("dict expected at most 1 argument, got {}", arguments.positional.size()));
+    raise(ErrorClass::TypeError,
+          fmt::format("dict expected at most 1 argument, got {}", arguments.positional.size()));
   }
   if (!arguments.positional.empty()) {
     const Value &source = arguments.positional[0];
@@ -198,12 +214,15 @@ void fill_dict(Runtime &runtime, Dict &dict, const Arguments &arguments) {
       for (const Value &pair : runtime.items(source)) {
         runtime.spend(1);
         if (!runtime.iterable(pair)) {
-          raise(ErrorClass::TypeError, fmt::format("cannot convert dictionary update sequence element #{} to a sequence", i));
+          raise(ErrorClass::TypeError,
+                fmt::format("cannot convert dictionary update sequence element #{} to a sequence",
+                            i));
         }
         std::span<const Value> parts = runtime.items(pair);
         if (parts.size() != 2) {
           raise(ErrorClass::ValueError,
-                fmt::format("dictionary update sequence element #{} has length {}; 2 is required", i, parts.size()));
+                fmt::format("dictionary update sequence element #{} has length {}; 2 is required",
+                            i, parts.size()));
         }
         runtime.set(dict, parts[0], parts[1]);
         ++i;
@@ -227,7 +246,8 @@ Value make_namespace(Runtime &runtime, const Value &, const Arguments &arguments
   for (const DictEntry &entry : dict->all()) {
     if (entry.key.is_string() && entry.key.string->view().starts_with('_')) {
       raise(ErrorClass::SecurityError,
-            fmt::format("Chat templates cannot store underscore-prefixed attributes on a namespace, but got {}. "
+            fmt::format("Chat templates cannot store underscore-prefixed attributes on a "
+                        "namespace, but got {}. "
                         "Please rename the attribute.",
                         runtime.repr(entry.key)));
     }
@@ -239,14 +259,16 @@ Value make_namespace(Runtime &runtime, const Value &, const Arguments &arguments
 
 Value make_cycler(Runtime &runtime, const Value &, const Arguments &arguments) {
   if (!arguments.keywords.empty()) {
-    raise(ErrorClass::TypeError, fmt::format("Cycler.__init__() got an unexpected keyword argument '{}'",
-                                             arguments.keywords[0].name->view()));
+    raise(ErrorClass::TypeError,
+          fmt::format("Cycler.__init__() got an unexpected keyword argument '{}'",
+                      arguments.keywords[0].name->view()));
   }
   if (arguments.positional.empty()) {
     raise(ErrorClass::RuntimeError, "at least one item has to be provided");
   }
   Value value = Value::of(Kind::cycler);
-  value.cycler = runtime.arena.make<Cycler>(make_sequence(runtime.arena, arguments.positional), std::size_t{0});
+  value.cycler = runtime.arena.make<Cycler>(make_sequence(runtime.arena, arguments.positional),
+                                            std::size_t{0});
   return value;
 }
 
@@ -260,13 +282,15 @@ Value make_joiner(Runtime &runtime, const Value &, const Arguments &arguments) {
 
 Value raise_exception(Runtime &runtime, const Value &, const Arguments &arguments) {
   Bound bound("raise_exception", arguments, {"message"}, 1);
-  raise(ErrorClass::TemplateError, truth(*bound[0]) ? std::string(runtime.to_str(*bound[0])->view()) : std::string());
+  raise(ErrorClass::TemplateError,
+        truth(*bound[0]) ? std::string(runtime.to_str(*bound[0])->view()) : std::string());
 }
 
 Value strftime_now(Runtime &runtime, const Value &, const Arguments &arguments) {
   Bound bound("strftime_now", arguments, {"format"}, 1);
   if (bound[0]->is_undefined() || !bound[0]->is_string()) {
-    raise(ErrorClass::TypeError, fmt::format("strftime() argument 1 must be str, not {}", type_name(*bound[0])));
+    raise(ErrorClass::TypeError,
+          fmt::format("strftime() argument 1 must be str, not {}", type_name(*bound[0])));
   }
   auto day = std::chrono::floor<std::chrono::days>(runtime.clock);
   std::chrono::year_month_day date{day};
@@ -297,7 +321,8 @@ Value strftime_now(Runtime &runtime, const Value &, const Arguments &arguments) 
       continue; // a local time without zone prints none
     }
     std::string directive{'%', code};
-    if ((code == '-' || code == '_' || code == '0' || code == '^' || code == '#' || code == 'E' || code == 'O') &&
+    if ((code == '-' || code == '_' || code == '0' || code == '^' || code == '#' || code == 'E' ||
+         code == 'O') &&
         i + 1 < format.size()) {
       directive += format[++i];
     }
@@ -336,7 +361,8 @@ constexpr std::array<Method, 3> sequence_methods{
     {{"count", sequence_count}, {"index", sequence_index}, {"copy", list_copy}}};
 
 template <std::size_t N>
-Value bound_method(Runtime &runtime, const std::array<Method, N> &methods, const Value &self, std::string_view name) {
+Value bound_method(Runtime &runtime, const std::array<Method, N> &methods, const Value &self,
+                   std::string_view name) {
   for (const Method &method : methods) {
     if (method.name == name) {
       return Value(runtime.arena.make<const Function>(method.name, method.call, self));
@@ -385,7 +411,9 @@ const Function *find_global(std::string_view name) {
   return nullptr;
 }
 
-std::span<const Function> all_globals() { return globals; }
+std::span<const Function> all_globals() {
+  return globals;
+}
 
 Value Runtime::method(const Value &object, std::string_view name) {
   switch (object.kind) {
@@ -445,7 +473,8 @@ Value Runtime::method(const Value &object, std::string_view name) {
     }
     return name == "used" ? Value(object.joiner->used) : Value();
   case Kind::function:
-    if (object.function->self.is_missing() && object.function->name == "dict" && name == "fromkeys") {
+    if (object.function->self.is_missing() && object.function->name == "dict" &&
+        name == "fromkeys") {
       return Value(arena.make<const Function>("fromkeys", from_keys, object));
     }
     return {};

@@ -12,12 +12,16 @@ namespace headwater::jinja {
 
 namespace {
 
-bool is_integer(const Value &value) { return value.is_small_int() || value.is(Kind::big); }
-bool is_number(const Value &value) { return is_integer(value) || value.is(Kind::real); }
+bool is_integer(const Value &value) {
+  return value.is_small_int() || value.is(Kind::big);
+}
+bool is_number(const Value &value) {
+  return is_integer(value) || value.is(Kind::real);
+}
 
 [[noreturn]] void unsupported(std::string_view op, const Value &a, const Value &b) {
-  raise(ErrorClass::TypeError,
-        fmt::format("unsupported operand type(s) for {}: '{}' and '{}'", op, type_name(a), type_name(b)));
+  raise(ErrorClass::TypeError, fmt::format("unsupported operand type(s) for {}: '{}' and '{}'", op,
+                                           type_name(a), type_name(b)));
 }
 
 /// An undefined operand fails before anything else is looked at.
@@ -30,7 +34,9 @@ void check(Runtime &runtime, const Value &a, const Value &b) {
   }
 }
 
-std::size_t limbs(const Value &value) { return value.is(Kind::big) ? value.big->count : 2; }
+std::size_t limbs(const Value &value) {
+  return value.is(Kind::big) ? value.big->count : 2;
+}
 
 const Str *join(Runtime &runtime, const Str &a, const Str &b) {
   std::size_t size = std::size_t{a.bytes} + b.bytes;
@@ -95,7 +101,9 @@ Value times_of(Runtime &runtime, const Value &sequence, const Value &count) {
   return count.small_int();
 }
 
-bool repeatable(const Value &value) { return value.is_string() || value.is_sequence(); }
+bool repeatable(const Value &value) {
+  return value.is_string() || value.is_sequence();
+}
 
 Value repeated(Runtime &runtime, const Value &sequence, const Value &count) {
   std::int64_t times = times_of(runtime, sequence, count).small_int();
@@ -122,7 +130,8 @@ double float_modulo(double a, double b) {
 Value Runtime::add(const Value &a, const Value &b) {
   if (a.is_string() && b.is_string()) {
     if (a.string->markup != b.string->markup) {
-      return join(*this, a.string->markup ? *a.string : *escape(a), b.string->markup ? *b.string : *escape(b));
+      return join(*this, a.string->markup ? *a.string : *escape(a),
+                  b.string->markup ? *b.string : *escape(b));
     }
     return join(*this, *a.string, *b.string);
   }
@@ -151,7 +160,8 @@ Value Runtime::add(const Value &a, const Value &b) {
   }
   check(*this, a, b);
   if (a.is_string()) {
-    raise(ErrorClass::TypeError, fmt::format("can only concatenate str (not \"{}\") to str", type_name(b)));
+    raise(ErrorClass::TypeError,
+          fmt::format("can only concatenate str (not \"{}\") to str", type_name(b)));
   }
   if (a.is_sequence()) {
     std::string_view type = a.is(Kind::list) ? "list" : "tuple";
@@ -292,13 +302,15 @@ Value Runtime::power(const Value &a, const Value &b) {
       if (b.is(Kind::big) && !tiny) {
         throw OutOfMemory{};
       }
-      std::uint64_t exponent = b.is(Kind::big) ? (b.big->limbs[0] & 1U) + 2U : static_cast<std::uint64_t>(b.small_int());
+      std::uint64_t exponent =
+          b.is(Kind::big) ? (b.big->limbs[0] & 1U) + 2U : static_cast<std::uint64_t>(b.small_int());
       if (!tiny && exponent > bounds.allocation_bytes / base.limbs.size()) {
         throw OutOfMemory{};
       }
       Wide result = widen(std::int64_t{1});
       while (exponent > 0) {
-        spend(static_cast<std::int64_t>((result.limbs.size() + base.limbs.size()) * base.limbs.size() / 8 + 1));
+        spend(static_cast<std::int64_t>(
+            (result.limbs.size() + base.limbs.size()) * base.limbs.size() / 8 + 1));
         if ((exponent & 1U) != 0) {
           result = jinja::multiply(result, base);
         }
@@ -400,7 +412,8 @@ bool Runtime::contains(const Value &container, const Value &item) {
     if (item.is_small_int()) {
       const Range &range = *container.range;
       std::int64_t at = item.small_int();
-      bool inside = range.step > 0 ? at >= range.start && at < range.stop : at <= range.start && at > range.stop;
+      bool inside = range.step > 0 ? at >= range.start && at < range.stop
+                                   : at <= range.start && at > range.stop;
       return inside && (at - range.start) % range.step == 0;
     }
     break;
@@ -408,10 +421,12 @@ bool Runtime::contains(const Value &container, const Value &item) {
     break;
   }
   if (!iterable(container)) {
-    raise(ErrorClass::TypeError, fmt::format("argument of type '{}' is not iterable", type_name(container)));
+    raise(ErrorClass::TypeError,
+          fmt::format("argument of type '{}' is not iterable", type_name(container)));
   }
   if (container.is(Kind::iterator)) {
-    for (Value next_item = next(*container.iterator); !next_item.is_missing(); next_item = next(*container.iterator)) {
+    for (Value next_item = next(*container.iterator); !next_item.is_missing();
+         next_item = next(*container.iterator)) {
       if (identical(next_item, item) || is_equal(next_item, item)) {
         return true;
       }

@@ -83,7 +83,8 @@ private:
     return here;
   }
   [[noreturn]] void fail(std::string message, int line = 0) const {
-    throw CompileError{"TemplateSyntaxError", std::move(message), line == 0 ? current().line : line};
+    throw CompileError{"TemplateSyntaxError", std::move(message),
+                       line == 0 ? current().line : line};
   }
   static std::string describe_token(const Token &token) {
     return std::string(token.type == Type::name ? token.text : describe(token.type));
@@ -183,22 +184,28 @@ private:
     if (extra_end != nullptr) {
       stack.push_back(extra_end);
     }
-    std::string message =
-        unknown == nullptr ? "Unexpected end of template." : fmt::format("Encountered unknown tag {}.", quoted(*unknown));
+    std::string message = unknown == nullptr
+                              ? "Unexpected end of template."
+                              : fmt::format("Encountered unknown tag {}.", quoted(*unknown));
     if (!stack.empty()) {
       std::string looking;
       for (std::string_view word : *stack.back()) {
         looking += (looking.empty() ? "" : " or ") + quoted(word);
       }
-      bool expected = unknown != nullptr && std::any_of(stack.begin(), stack.end(), [&](const Words *words) {
-                        return std::find(words->begin(), words->end(), *unknown) != words->end();
-                      });
-      message += expected ? " You probably made a nesting mistake. Jinja is expecting this tag, but currently "
-                            "looking for " + looking + "."
-                          : " Jinja was looking for the following tags: " + looking + ".";
+      bool expected =
+          unknown != nullptr && std::any_of(stack.begin(), stack.end(), [&](const Words *words) {
+            return std::find(words->begin(), words->end(), *unknown) != words->end();
+          });
+      message +=
+          expected
+              ? " You probably made a nesting mistake. Jinja is expecting this tag, but currently "
+                "looking for " +
+                    looking + "."
+              : " Jinja was looking for the following tags: " + looking + ".";
     }
     if (!tags_.empty()) {
-      message += fmt::format(" The innermost block that needs to be closed is {}.", quoted(tags_.back()));
+      message +=
+          fmt::format(" The innermost block that needs to be closed is {}.", quoted(tags_.back()));
     }
     fail(std::move(message), line);
   }
@@ -392,7 +399,8 @@ private:
     node->flag = skip_name("scoped");
     node->other = skip_name("required");
     if (is(Type::sub)) {
-      fail("Block names in Jinja have to be valid Python identifiers and may not contain hyphens, use an "
+      fail("Block names in Jinja have to be valid Python identifiers and may not contain hyphens, "
+           "use an "
            "underscore instead.");
     }
     node->items = body_until(end_block_, true);
@@ -409,7 +417,8 @@ private:
   }
 
   void parse_import_context() {
-    if ((is_name("with") || is_name("without")) && look().type == Type::name && look().text == "context") {
+    if ((is_name("with") || is_name("without")) && look().type == Type::name &&
+        look().text == "context") {
       next();
       next();
     }
@@ -442,7 +451,8 @@ private:
     expect_name("import");
     NodeList targets;
     auto context = [&] {
-      if ((is_name("with") || is_name("without")) && look().type == Type::name && look().text == "context") {
+      if ((is_name("with") || is_name("without")) && look().type == Type::name &&
+          look().text == "context") {
         next();
         next();
         return true;
@@ -459,8 +469,8 @@ private:
         }
         Node *target = parse_name_target();
         if (target->name->view().starts_with('_')) {
-          throw CompileError{"TemplateAssertionError", "names starting with an underline can not be imported",
-                             target->line};
+          throw CompileError{"TemplateAssertionError",
+                             "names starting with an underline can not be imported", target->line};
         }
         if (skip_name("as")) {
           target = parse_name_target();
@@ -540,7 +550,8 @@ private:
     case Op::namespace_ref:
       return "";
     case Op::tuple:
-      return std::all_of(node->items.begin(), node->items.end(), [](Node *i) { return unassignable(i).empty(); })
+      return std::all_of(node->items.begin(), node->items.end(),
+                         [](Node *i) { return unassignable(i).empty(); })
                  ? ""
                  : "tuple";
     case Op::constant:
@@ -556,7 +567,8 @@ private:
 
   Node *parse_name_target() {
     Node *node = name_node(expect(Type::name), Context::store);
-    static constexpr std::array<std::string_view, 6> reserved{"true", "false", "none", "True", "False", "None"};
+    static constexpr std::array<std::string_view, 6> reserved{"true", "false", "none",
+                                                              "True", "False", "None"};
     if (std::find(reserved.begin(), reserved.end(), node->name->view()) != reserved.end()) {
       fail("can't assign to 'name'", node->line);
     }
@@ -574,7 +586,9 @@ private:
 
   // ---- expressions
 
-  Node *parse_expression(bool conditions = true) { return conditions ? parse_condition() : parse_or(); }
+  Node *parse_expression(bool conditions = true) {
+    return conditions ? parse_condition() : parse_or();
+  }
 
   Node *parse_condition() {
     int line = current().line;
@@ -629,8 +643,8 @@ private:
     std::vector<Comparison> compares;
     for (;;) {
       Type type = current().type;
-      if (type == Type::eq || type == Type::ne || type == Type::lt || type == Type::lteq || type == Type::gt ||
-          type == Type::gteq) {
+      if (type == Type::eq || type == Type::ne || type == Type::lt || type == Type::lteq ||
+          type == Type::gt || type == Type::gteq) {
         next();
         compares.push_back(type == Type::eq     ? Comparison::eq
                            : type == Type::ne   ? Comparison::ne
@@ -712,7 +726,8 @@ private:
   }
 
   Node *parse_unary(bool with_filter) {
-    DepthGuard guard(with_filter ? expression_depth_ : chain_depth_, with_filter ? max_expression_depth : 400);
+    DepthGuard guard(with_filter ? expression_depth_ : chain_depth_,
+                     with_filter ? max_expression_depth : 400);
     int line = current().line;
     Node *node = nullptr;
     if (skip(Type::sub)) {
@@ -831,7 +846,8 @@ private:
     if (is(Type::variable_end) || is(Type::block_end) || is(Type::rparen)) {
       return true;
     }
-    return end != nullptr && is(Type::name) && std::find(end->begin(), end->end(), current().text) != end->end();
+    return end != nullptr && is(Type::name) &&
+           std::find(end->begin(), end->end(), current().text) != end->end();
   }
 
   Node *parse_tuple(bool conditions, const Words *end, bool parentheses, bool simple = false,
@@ -980,7 +996,8 @@ private:
         keyword->name = intern(key.text);
         for (const Node *other : keywords) {
           if (other->name == keyword->name) {
-            throw CompileError{"SyntaxError", fmt::format("keyword argument repeated: {}", key.text), 0};
+            throw CompileError{"SyntaxError",
+                               fmt::format("keyword argument repeated: {}", key.text), 0};
           }
         }
         keywords.push_back(keyword);
@@ -1039,8 +1056,8 @@ private:
     Type type = current().type;
     if (type == Type::lparen) {
       parse_arguments(node);
-    } else if ((type == Type::name || type == Type::string || type == Type::integer || type == Type::real ||
-                type == Type::lbracket || type == Type::lbrace) &&
+    } else if ((type == Type::name || type == Type::string || type == Type::integer ||
+                type == Type::real || type == Type::lbracket || type == Type::lbrace) &&
                !is_name("else") && !is_name("or") && !is_name("and")) {
       if (is_name("is")) {
         fail("You cannot chain multiple tests with is");

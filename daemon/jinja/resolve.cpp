@@ -1,7 +1,7 @@
 // Where each name of a template lives. jinja2 compiles a template to Python functions whose local
 // variables are named after scopes; which variable a name means follows from where it is stored and
-// read in a scope, not from what runs first. This is that analysis (jinja2's idtracking and the scoping
-// half of its compiler), with slots of frames in place of Python's locals.
+// read in a scope, not from what runs first. This is that analysis (jinja2's idtracking and the
+// scoping half of its compiler), with slots of frames in place of Python's locals.
 
 #include "daemon/jinja/ast.hpp"
 #include "daemon/jinja/lexer.hpp"
@@ -110,7 +110,8 @@ struct Scope {
   }
   Ident define(const Str *name, Action action, const Ident &from = {}) {
     Ident ident{function, function->slot(level, space, name)};
-    auto known = std::find_if(refs.begin(), refs.end(), [&](const Reference &ref) { return ref.name == name; });
+    auto known = std::find_if(refs.begin(), refs.end(),
+                              [&](const Reference &ref) { return ref.name == name; });
     if (known == refs.end()) {
       refs.push_back({name, ident});
     } else {
@@ -119,7 +120,9 @@ struct Scope {
     set_load(ident, action, from, name);
     return ident;
   }
-  bool stored(const Str *name) const { return std::find(stores.begin(), stores.end(), name) != stores.end(); }
+  bool stored(const Str *name) const {
+    return std::find(stores.begin(), stores.end(), name) != stores.end();
+  }
   void add_store(const Str *name) {
     if (!stored(name)) {
       stores.push_back(name);
@@ -150,7 +153,8 @@ struct Scope {
     std::vector<const Str *> stored_in_some;
     for (const Scope &branch : branches) {
       for (const Str *name : branch.stores) {
-        if (!stored(name) && std::find(stored_in_some.begin(), stored_in_some.end(), name) == stored_in_some.end()) {
+        if (!stored(name) &&
+            std::find(stored_in_some.begin(), stored_in_some.end(), name) == stored_in_some.end()) {
           stored_in_some.push_back(name);
         }
       }
@@ -266,7 +270,9 @@ public:
       visit(node);
     }
   }
-  bool has(std::string_view name) const { return std::find(found_.begin(), found_.end(), name) != found_.end(); }
+  bool has(std::string_view name) const {
+    return std::find(found_.begin(), found_.end(), name) != found_.end();
+  }
 
 private:
   std::vector<std::string_view> names_;
@@ -443,7 +449,8 @@ private:
       return;
     default:
       // A tuple of targets of a loop passes on that they are parameters.
-      children(*node, [&](Node *child) { analyze(scope, child, as_parameter && node->op == Op::tuple); });
+      children(*node,
+               [&](Node *child) { analyze(scope, child, as_parameter && node->op == Op::tuple); });
     }
   }
 
@@ -460,7 +467,9 @@ private:
       append_text_repr(shown, name->view());
       throw CompileError{
           "AssertionError",
-          fmt::format("Tried to resolve a name to a reference that was unknown to the frame ({})", shown), 0};
+          fmt::format("Tried to resolve a name to a reference that was unknown to the frame ({})",
+                      shown),
+          0};
     }
     return *ident;
   }
@@ -579,7 +588,9 @@ private:
     case Op::continue_loop:
       if (frame.scope->function->loops == 0) {
         throw CompileError{"SyntaxError",
-                           node->op == Op::break_loop ? "'break' outside loop" : "'continue' not properly in loop", 0};
+                           node->op == Op::break_loop ? "'break' outside loop"
+                                                      : "'continue' not properly in loop",
+                           0};
       }
       return;
     default:
@@ -587,13 +598,16 @@ private:
     }
   }
 
-  void set_scopes(Node *node, const std::vector<ScopeCode> &codes) { node->scopes = keep(arena_, codes); }
+  void set_scopes(Node *node, const std::vector<ScopeCode> &codes) {
+    node->scopes = keep(arena_, codes);
+  }
 
   void assign(Node *node, Frame frame) {
     std::vector<Place> namespaces;
     std::vector<const Str *> seen;
     any_node(node, [&](const Node *part) {
-      if (part->op == Op::namespace_ref && std::find(seen.begin(), seen.end(), part->name) == seen.end()) {
+      if (part->op == Op::namespace_ref &&
+          std::find(seen.begin(), seen.end(), part->name) == seen.end()) {
         seen.push_back(part->name);
         namespaces.push_back(place_of(reference(part->name, *frame.scope), *frame.scope));
       }
@@ -629,8 +643,9 @@ private:
   void loop(Node *node, Frame frame) {
     Undeclared uses({"loop"});
     uses.visit(node->items);
-    bool extended = node->flag || uses.has("loop") ||
-                    any_node(node, [](const Node *other) { return other->op == Op::block && other->flag; });
+    bool extended = node->flag || uses.has("loop") || any_node(node, [](const Node *other) {
+                      return other->op == Op::block && other->flag;
+                    });
     node->other = extended;
     Function *outer = frame.scope->function;
     Function *function = node->flag ? new_function(outer) : outer;
@@ -670,7 +685,8 @@ private:
       statements(node->extra, Frame{otherwise, false, false});
     }
     bool python_scope = node->flag && node->extra.empty();
-    set_scopes(node, {scope_code(*body, !python_scope), scope_code(*test, false), scope_code(*otherwise, true)});
+    set_scopes(node, {scope_code(*body, !python_scope), scope_code(*test, false),
+                      scope_code(*otherwise, true)});
     if (node->flag) {
       FunctionCode code;
       code.slots = static_cast<std::int32_t>(function->locals.size());
@@ -735,7 +751,8 @@ private:
       if (explicit_caller >= 0) {
         std::size_t without_default = node->extra.size() - node->more.size();
         if (static_cast<std::size_t>(explicit_caller) < without_default) {
-          fail("When defining macros or call blocks the special \"caller\" argument must be omitted or be "
+          fail("When defining macros or call blocks the special \"caller\" argument must be "
+               "omitted or be "
                "given a default.",
                node->line);
         }
@@ -798,7 +815,8 @@ private:
         bool known = std::any_of(visible.begin(), visible.end(),
                                  [&](const Load &load) { return load.variable == number; });
         if (!known) {
-          visible.push_back({LoadKind::alias, -1, place_of(*frame.scope->find(name), *frame.scope), number});
+          visible.push_back(
+              {LoadKind::alias, -1, place_of(*frame.scope->find(name), *frame.scope), number});
         }
       }
     }
@@ -828,8 +846,9 @@ private:
       if (node->context == Context::load) {
         const ScopeLoad *load = frame.scope->find_load(ident);
         bool parameter = load != nullptr && load->action == Action::parameter;
-        bool open = !undeclared_.empty() && std::find(undeclared_.back().begin(), undeclared_.back().end(), ident) !=
-                                                undeclared_.back().end();
+        bool open = !undeclared_.empty() &&
+                    std::find(undeclared_.back().begin(), undeclared_.back().end(), ident) !=
+                        undeclared_.back().end();
         node->checked = !parameter || open;
       } else if (frame.toplevel && !blocks_.empty()) {
         node->variable = variable(node->name);
@@ -871,6 +890,8 @@ private:
 
 } // namespace
 
-void resolve_names(Program &program) { Resolver(program).run(); }
+void resolve_names(Program &program) {
+  Resolver(program).run();
+}
 
 } // namespace headwater::jinja

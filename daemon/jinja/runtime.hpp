@@ -28,7 +28,8 @@ public:
 /// One render in progress: its memory, its fuel, and Python's built-in behaviour on top of them.
 class Runtime {
 public:
-  Runtime(const Limits &limits, Clock now) : arena(limits.allocation_bytes), bounds(limits), clock(now) {
+  Runtime(const Limits &limits, Clock now)
+      : arena(limits.allocation_bytes), bounds(limits), clock(now) {
     work.left = limits.fuel_steps;
   }
 
@@ -114,8 +115,10 @@ public:
   Value method(const Value &object, std::string_view name);
 
   // ---- filters and tests
-  Value call_filter(const Value &name, std::span<const Value> positional, std::span<const Keyword> keywords);
-  Value call_test(const Value &name, std::span<const Value> positional, std::span<const Keyword> keywords);
+  Value call_filter(const Value &name, std::span<const Value> positional,
+                    std::span<const Keyword> keywords);
+  Value call_test(const Value &name, std::span<const Value> positional,
+                  std::span<const Keyword> keywords);
 };
 
 /// A filter or a test: the value it is applied to comes first.
@@ -161,12 +164,12 @@ double to_real(const Value &number);
 /// Integer Value of a finite double, truncated.
 Value integer_of(Runtime &runtime, double value);
 
-/// Takes a call's arguments apart against a Python signature ("value", "width=", ...): names in order,
-/// the first `required` of them without default. Raises TypeError as Python does.
+/// Takes a call's arguments apart against a Python signature ("value", "width=", ...): names in
+/// order, the first `required` of them without default. Raises TypeError as Python does.
 class Bound {
 public:
-  Bound(std::string_view function, const Arguments &arguments, std::initializer_list<std::string_view> names,
-        std::size_t required);
+  Bound(std::string_view function, const Arguments &arguments,
+        std::initializer_list<std::string_view> names, std::size_t required);
   /// The argument, or null when it was left out.
   const Value *operator[](std::size_t i) const { return values_[i]; }
 

@@ -12,7 +12,9 @@ namespace headwater::jinja {
 
 namespace {
 
-const Str &text_of(const Value &self) { return *self.string; }
+const Str &text_of(const Value &self) {
+  return *self.string;
+}
 
 Value made(Runtime &runtime, const Value &self, std::string_view text) {
   return runtime.str(text, self.string->markup);
@@ -25,22 +27,25 @@ const Str &need_text(const Value &value, std::string_view what) {
   return *value.string;
 }
 
-[[noreturn]] void bad_count(std::string_view name, std::size_t least, std::size_t most, std::size_t got) {
+[[noreturn]] void bad_count(std::string_view name, std::size_t least, std::size_t most,
+                            std::size_t got) {
   if (least == 0 && most == 0) {
     raise(ErrorClass::TypeError, fmt::format("str.{}() takes no arguments ({} given)", name, got));
   }
   if (least == most) {
-    raise(ErrorClass::TypeError, least == 1 ? fmt::format("str.{}() takes exactly one argument ({} given)", name, got)
-                                            : fmt::format("{} expected {} arguments, got {}", name, least, got));
+    raise(ErrorClass::TypeError,
+          least == 1 ? fmt::format("str.{}() takes exactly one argument ({} given)", name, got)
+                     : fmt::format("{} expected {} arguments, got {}", name, least, got));
   }
   bool few = got < least;
   std::size_t bound = few ? least : most;
-  raise(ErrorClass::TypeError, fmt::format("{} expected at {} {} argument{}, got {}", name, few ? "least" : "most",
-                                           bound, bound == 1 ? "" : "s", got));
+  raise(ErrorClass::TypeError,
+        fmt::format("{} expected at {} {} argument{}, got {}", name, few ? "least" : "most", bound,
+                    bound == 1 ? "" : "s", got));
 }
 
-std::span<const Value> positional(const Arguments &arguments, std::string_view name, std::size_t least,
-                                  std::size_t most) {
+std::span<const Value> positional(const Arguments &arguments, std::string_view name,
+                                  std::size_t least, std::size_t most) {
   if (!arguments.keywords.empty()) {
     raise(ErrorClass::TypeError, fmt::format("str.{}() takes no keyword arguments", name));
   }
@@ -75,8 +80,8 @@ bool in_set(std::string_view set, char32_t point) {
   return false;
 }
 
-Value strip(Runtime &runtime, const Value &self, const Arguments &arguments, std::string_view name, bool left,
-            bool right) {
+Value strip(Runtime &runtime, const Value &self, const Arguments &arguments, std::string_view name,
+            bool left, bool right) {
   std::span<const Value> given = positional(arguments, name, 0, 1);
   std::string_view all = text_of(self).view();
   std::string_view rest = all;
@@ -135,16 +140,19 @@ struct SplitArguments {
   std::int64_t most;
 };
 
-SplitArguments split_arguments(Runtime &runtime, const Arguments &arguments, std::string_view name) {
+SplitArguments split_arguments(Runtime &runtime, const Arguments &arguments,
+                               std::string_view name) {
   Bound bound(name, arguments, {"sep", "maxsplit"}, 0);
   std::int64_t most =
       bound[1] == nullptr
           ? -1
-          : runtime.index(*bound[1], fmt::format("'{}' object cannot be interpreted as an integer", type_name(*bound[1])));
+          : runtime.index(*bound[1], fmt::format("'{}' object cannot be interpreted as an integer",
+                                                 type_name(*bound[1])));
   const Value *separator = bound[0] != nullptr && bound[0]->is_none() ? nullptr : bound[0];
   if (separator != nullptr) {
     if (!separator->is_string()) {
-      raise(ErrorClass::TypeError, fmt::format("must be str or None, not {}", type_name(*separator)));
+      raise(ErrorClass::TypeError,
+            fmt::format("must be str or None, not {}", type_name(*separator)));
     }
     if (separator->string->bytes == 0) {
       raise(ErrorClass::ValueError, "empty separator");
@@ -318,10 +326,15 @@ Value str_replace(Runtime &runtime, const Value &self, const Arguments &argument
   std::span<const Value> given = positional(arguments, "replace", 2, 3);
   for (std::size_t i = 0; i < 2; ++i) {
     if (!given[i].is_string()) {
-      raise(ErrorClass::TypeError, fmt::format("replace() argument {} must be str, not {}", i + 1, type_name(given[i])));
+      raise(ErrorClass::TypeError,
+            fmt::format("replace() argument {} must be str, not {}", i + 1, type_name(given[i])));
     }
   }
-  std::int64_t most = given.size() > 2 ? runtime.index(given[2], fmt::format("'{}' object cannot be interpreted as an integer", type_name(given[2]))) : -1;
+  std::int64_t most =
+      given.size() > 2
+          ? runtime.index(given[2], fmt::format("'{}' object cannot be interpreted as an integer",
+                                                type_name(given[2])))
+          : -1;
   const Str *by = text_of(self).markup ? runtime.escape(given[1]) : given[1].string;
   std::string_view from = given[0].string->view();
   std::string_view text = text_of(self).view();
@@ -363,13 +376,18 @@ Value str_replace(Runtime &runtime, const Value &self, const Arguments &argument
 
 enum class Side : std::uint8_t { left, right, center };
 
-Value justify(Runtime &runtime, const Value &self, const Arguments &arguments, std::string_view name, Side side) {
+Value justify(Runtime &runtime, const Value &self, const Arguments &arguments,
+              std::string_view name, Side side) {
   std::span<const Value> given = positional(arguments, name, 1, 2);
-  std::int64_t width = runtime.index(given[0], fmt::format("'{}' object cannot be interpreted as an integer", type_name(given[0])));
+  std::int64_t width =
+      runtime.index(given[0], fmt::format("'{}' object cannot be interpreted as an integer",
+                                          type_name(given[0])));
   std::string_view fill = " ";
   if (given.size() > 1) {
     if (!given[1].is_string()) {
-      raise(ErrorClass::TypeError, fmt::format("The fill character must be a unicode character, not {}", type_name(given[1])));
+      raise(ErrorClass::TypeError,
+            fmt::format("The fill character must be a unicode character, not {}",
+                        type_name(given[1])));
     }
     if (given[1].string->length != 1) {
       raise(ErrorClass::TypeError, "The fill character must be exactly one character long");
@@ -384,8 +402,9 @@ Value justify(Runtime &runtime, const Value &self, const Arguments &arguments, s
   runtime.arena.check(missing * fill.size());
   // str.center puts the odd one on the left when the width is odd.
   std::size_t left = side == Side::left ? 0
-                     : side == Side::right ? missing
-                                           : missing / 2 + (missing & static_cast<std::size_t>(width) & 1U);
+                     : side == Side::right
+                         ? missing
+                         : missing / 2 + (missing & static_cast<std::size_t>(width) & 1U);
   std::string out;
   for (std::size_t i = 0; i < left; ++i) {
     out += fill;
@@ -409,7 +428,9 @@ Value str_rjust(Runtime &runtime, const Value &self, const Arguments &arguments)
 
 Value str_zfill(Runtime &runtime, const Value &self, const Arguments &arguments) {
   std::span<const Value> given = positional(arguments, "zfill", 1, 1);
-  std::int64_t width = runtime.index(given[0], fmt::format("'{}' object cannot be interpreted as an integer", type_name(given[0])));
+  std::int64_t width =
+      runtime.index(given[0], fmt::format("'{}' object cannot be interpreted as an integer",
+                                          type_name(given[0])));
   const Str &text = text_of(self);
   if (width <= text.length) {
     return self;
@@ -424,7 +445,11 @@ Value str_zfill(Runtime &runtime, const Value &self, const Arguments &arguments)
 
 Value str_expandtabs(Runtime &runtime, const Value &self, const Arguments &arguments) {
   Bound bound("expandtabs", arguments, {"tabsize"}, 0);
-  std::int64_t size = bound[0] == nullptr ? 8 : runtime.index(*bound[0], fmt::format("'{}' object cannot be interpreted as an integer", type_name(*bound[0])));
+  std::int64_t size =
+      bound[0] == nullptr
+          ? 8
+          : runtime.index(*bound[0], fmt::format("'{}' object cannot be interpreted as an integer",
+                                                 type_name(*bound[0])));
   std::string out;
   std::int64_t column = 0;
   std::string_view text = text_of(self).view();
@@ -451,7 +476,8 @@ Value remove_end(Runtime &runtime, const Value &self, const Arguments &arguments
   std::string_view end = need_text(given[0], fmt::format("{}() argument must be str", name)).view();
   std::string_view text = text_of(self).view();
   if (prefix ? text.starts_with(end) : (!end.empty() && text.ends_with(end))) {
-    return prefix ? piece(runtime, self, end.size(), text.size()) : piece(runtime, self, 0, text.size() - end.size());
+    return prefix ? piece(runtime, self, end.size(), text.size())
+                  : piece(runtime, self, 0, text.size() - end.size());
   }
   return self;
 }
@@ -474,8 +500,8 @@ Value str_format_map(Runtime &runtime, const Value &self, const Arguments &argum
     raise(ErrorClass::TypeError, "format_map() takes no keyword arguments");
   }
   if (arguments.positional.size() != 1) {
-    raise(ErrorClass::TypeError,
-          fmt::format("format_map() takes exactly one argument ({} given)", arguments.positional.size()));
+    raise(ErrorClass::TypeError, fmt::format("format_map() takes exactly one argument ({} given)",
+                                             arguments.positional.size()));
   }
   std::vector<Keyword> names;
   if (arguments.positional[0].is_dict()) {
@@ -496,7 +522,8 @@ Value str_translate(Runtime &runtime, const Value &self, const Arguments &argume
     runtime.spend(1);
     std::size_t start = at;
     auto point = static_cast<std::int64_t>(next_code_point(text, at));
-    const Value *by = given[0].is_dict() ? find(*given[0].dict, Value(point), runtime.work) : nullptr;
+    const Value *by =
+        given[0].is_dict() ? find(*given[0].dict, Value(point), runtime.work) : nullptr;
     if (by == nullptr) {
       out.append(text, start, at - start);
     } else if (by->is_string()) {

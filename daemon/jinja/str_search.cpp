@@ -25,7 +25,8 @@ Window window(Runtime &runtime, const Str &text, std::span<const Value> given, s
     if (given.size() <= i || given[i].is_none()) {
       return otherwise;
     }
-    std::int64_t value = runtime.index(given[i], "slice indices must be integers or None or have an __index__ method");
+    std::int64_t value = runtime.index(
+        given[i], "slice indices must be integers or None or have an __index__ method");
     return value < 0 ? std::max<std::int64_t>(value + size, 0) : value;
   };
   std::int64_t start = place(at, 0);
@@ -33,8 +34,10 @@ Window window(Runtime &runtime, const Str &text, std::span<const Value> given, s
   if (start > end) {
     return {{}, static_cast<std::size_t>(start), false};
   }
-  std::size_t from = text.ascii() ? static_cast<std::size_t>(start) : byte_offset(text.view(), static_cast<std::size_t>(start));
-  std::size_t to = text.ascii() ? static_cast<std::size_t>(end) : byte_offset(text.view(), static_cast<std::size_t>(end));
+  std::size_t from = text.ascii() ? static_cast<std::size_t>(start)
+                                  : byte_offset(text.view(), static_cast<std::size_t>(start));
+  std::size_t to = text.ascii() ? static_cast<std::size_t>(end)
+                                : byte_offset(text.view(), static_cast<std::size_t>(end));
   return {text.view().substr(from, to - from), static_cast<std::size_t>(start), true};
 }
 
@@ -45,13 +48,14 @@ std::span<const Value> search_arguments(const Arguments &arguments, std::string_
   std::size_t got = arguments.positional.size();
   if (got < 1 || got > 3) {
     raise(ErrorClass::TypeError,
-          fmt::format("{}() takes {} argument{} ({} given)", name, got < 1 ? "at least 1" : "at most 3",
-                      got < 1 ? "" : "s", got));
+          fmt::format("{}() takes {} argument{} ({} given)", name,
+                      got < 1 ? "at least 1" : "at most 3", got < 1 ? "" : "s", got));
   }
   return arguments.positional;
 }
 
-std::int64_t search(Runtime &runtime, const Value &self, const Arguments &arguments, std::string_view name, bool last) {
+std::int64_t search(Runtime &runtime, const Value &self, const Arguments &arguments,
+                    std::string_view name, bool last) {
   std::span<const Value> given = search_arguments(arguments, name);
   if (!given[0].is_string()) {
     raise(ErrorClass::TypeError, fmt::format("must be str, not {}", type_name(given[0])));
@@ -118,7 +122,8 @@ Value ends(Runtime &runtime, const Value &self, const Arguments &arguments, bool
   Window where = window(runtime, *self.string, given, 1);
   auto matches = [&](const Str &affix) {
     runtime.spend_bytes(affix.bytes);
-    return where.inside && (start ? where.text.starts_with(affix.view()) : where.text.ends_with(affix.view()));
+    return where.inside &&
+           (start ? where.text.starts_with(affix.view()) : where.text.ends_with(affix.view()));
   };
   if (given[0].is(Kind::tuple)) {
     for (const Value &affix : given[0].sequence->all()) {
@@ -133,8 +138,8 @@ Value ends(Runtime &runtime, const Value &self, const Arguments &arguments, bool
     return false;
   }
   if (!given[0].is_string()) {
-    raise(ErrorClass::TypeError,
-          fmt::format("{} first arg must be str or a tuple of str, not {}", name, type_name(given[0])));
+    raise(ErrorClass::TypeError, fmt::format("{} first arg must be str or a tuple of str, not {}",
+                                             name, type_name(given[0])));
   }
   return matches(*given[0].string);
 }
@@ -153,7 +158,8 @@ void no_arguments(const Arguments &arguments, std::string_view name) {
   }
 }
 
-template <bool (*good)(char32_t)> Value all_of(Runtime &runtime, const Value &self, const Arguments &arguments) {
+template <bool (*good)(char32_t)>
+Value all_of(Runtime &runtime, const Value &self, const Arguments &arguments) {
   no_arguments(arguments, "isalpha");
   runtime.spend(self.string->length / 4);
   std::string_view text = self.string->view();
@@ -169,9 +175,13 @@ Value str_isprintable(Runtime &runtime, const Value &self, const Arguments &argu
   return self.string->bytes == 0 || truth(all_of<is_printable>(runtime, self, arguments));
 }
 
-Value str_isascii(Runtime &, const Value &self, const Arguments &) { return self.string->ascii(); }
+Value str_isascii(Runtime &, const Value &self, const Arguments &) {
+  return self.string->ascii();
+}
 
-Value str_isidentifier(Runtime &, const Value &self, const Arguments &) { return is_identifier(self.string->view()); }
+Value str_isidentifier(Runtime &, const Value &self, const Arguments &) {
+  return is_identifier(self.string->view());
+}
 
 template <bool (*wanted)(char32_t), bool (*other)(char32_t)>
 Value cased(Runtime &runtime, const Value &self, const Arguments &arguments) {

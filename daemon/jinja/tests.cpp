@@ -17,25 +17,42 @@ const Value &only(std::string_view name, const Arguments &arguments) {
   return arguments.positional.empty() ? arguments.keywords[0].value : arguments.positional[0];
 }
 
-bool is_integer(const Value &value) { return value.is(Kind::integer) || value.is(Kind::big); }
-bool is_number(const Value &value) { return is_integer(value) || value.is(Kind::boolean) || value.is(Kind::real); }
+bool is_integer(const Value &value) {
+  return value.is(Kind::integer) || value.is(Kind::big);
+}
+bool is_number(const Value &value) {
+  return is_integer(value) || value.is(Kind::boolean) || value.is(Kind::real);
+}
 
-Value parity(Runtime &runtime, const Arguments &arguments, std::string_view name, std::int64_t wanted) {
+Value parity(Runtime &runtime, const Arguments &arguments, std::string_view name,
+             std::int64_t wanted) {
   Value rest = runtime.modulo(only(name, arguments), Value(std::int64_t{2}));
   return runtime.is_equal(rest, Value(wanted));
 }
-Value odd(Runtime &runtime, const Arguments &arguments) { return parity(runtime, arguments, "test_odd", 1); }
-Value even(Runtime &runtime, const Arguments &arguments) { return parity(runtime, arguments, "test_even", 0); }
+Value odd(Runtime &runtime, const Arguments &arguments) {
+  return parity(runtime, arguments, "test_odd", 1);
+}
+Value even(Runtime &runtime, const Arguments &arguments) {
+  return parity(runtime, arguments, "test_even", 0);
+}
 
 Value divisible_by(Runtime &runtime, const Arguments &arguments) {
   Bound bound("test_divisibleby", arguments, {"value", "num"}, 2);
   return runtime.is_equal(runtime.modulo(*bound[0], *bound[1]), Value(std::int64_t{0}));
 }
 
-Value defined(Runtime &, const Arguments &arguments) { return !only("test_defined", arguments).is_undefined(); }
-Value undefined(Runtime &, const Arguments &arguments) { return only("test_undefined", arguments).is_undefined(); }
-Value none(Runtime &, const Arguments &arguments) { return only("test_none", arguments).is_none(); }
-Value boolean(Runtime &, const Arguments &arguments) { return only("test_boolean", arguments).is(Kind::boolean); }
+Value defined(Runtime &, const Arguments &arguments) {
+  return !only("test_defined", arguments).is_undefined();
+}
+Value undefined(Runtime &, const Arguments &arguments) {
+  return only("test_undefined", arguments).is_undefined();
+}
+Value none(Runtime &, const Arguments &arguments) {
+  return only("test_none", arguments).is_none();
+}
+Value boolean(Runtime &, const Arguments &arguments) {
+  return only("test_boolean", arguments).is(Kind::boolean);
+}
 Value is_true(Runtime &, const Arguments &arguments) {
   const Value &value = only("test_true", arguments);
   return value.is(Kind::boolean) && value.boolean;
@@ -44,11 +61,21 @@ Value is_false(Runtime &, const Arguments &arguments) {
   const Value &value = only("test_false", arguments);
   return value.is(Kind::boolean) && !value.boolean;
 }
-Value integer(Runtime &, const Arguments &arguments) { return is_integer(only("test_integer", arguments)); }
-Value real(Runtime &, const Arguments &arguments) { return only("test_float", arguments).is(Kind::real); }
-Value number(Runtime &, const Arguments &arguments) { return is_number(only("test_number", arguments)); }
-Value string(Runtime &, const Arguments &arguments) { return only("test_string", arguments).is_string(); }
-Value mapping(Runtime &, const Arguments &arguments) { return only("test_mapping", arguments).is_dict(); }
+Value integer(Runtime &, const Arguments &arguments) {
+  return is_integer(only("test_integer", arguments));
+}
+Value real(Runtime &, const Arguments &arguments) {
+  return only("test_float", arguments).is(Kind::real);
+}
+Value number(Runtime &, const Arguments &arguments) {
+  return is_number(only("test_number", arguments));
+}
+Value string(Runtime &, const Arguments &arguments) {
+  return only("test_string", arguments).is_string();
+}
+Value mapping(Runtime &, const Arguments &arguments) {
+  return only("test_mapping", arguments).is_dict();
+}
 
 Value sequence(Runtime &, const Arguments &arguments) {
   const Value &value = only("test_sequence", arguments);
@@ -61,8 +88,8 @@ Value iterable(Runtime &runtime, const Arguments &arguments) {
 
 Value callable(Runtime &, const Arguments &arguments) {
   if (arguments.positional.size() != 1) {
-    raise(ErrorClass::TypeError,
-          fmt::format("callable() takes exactly one argument ({} given)", arguments.positional.size()));
+    raise(ErrorClass::TypeError, fmt::format("callable() takes exactly one argument ({} given)",
+                                             arguments.positional.size()));
   }
   switch (arguments.positional[0].kind) {
   case Kind::function:
@@ -77,12 +104,17 @@ Value callable(Runtime &, const Arguments &arguments) {
   }
 }
 
-Value case_test(Runtime &runtime, const Arguments &arguments, std::string_view name, std::string_view method) {
+Value case_test(Runtime &runtime, const Arguments &arguments, std::string_view name,
+                std::string_view method) {
   Value text(runtime.to_str(only(name, arguments)));
   return find_str_predicate(method)(runtime, text, {});
 }
-Value lower(Runtime &runtime, const Arguments &arguments) { return case_test(runtime, arguments, "test_lower", "islower"); }
-Value upper(Runtime &runtime, const Arguments &arguments) { return case_test(runtime, arguments, "test_upper", "isupper"); }
+Value lower(Runtime &runtime, const Arguments &arguments) {
+  return case_test(runtime, arguments, "test_lower", "islower");
+}
+Value upper(Runtime &runtime, const Arguments &arguments) {
+  return case_test(runtime, arguments, "test_upper", "isupper");
+}
 
 Value same_as(Runtime &, const Arguments &arguments) {
   Bound bound("test_sameas", arguments, {"value", "other"}, 2);
@@ -223,9 +255,12 @@ BuiltIn find_filter(std::string_view name) {
   return nullptr;
 }
 
-BuiltIn find_test(std::string_view name) { return look_up(tests, name); }
+BuiltIn find_test(std::string_view name) {
+  return look_up(tests, name);
+}
 
-Value Runtime::call_filter(const Value &name, std::span<const Value> positional, std::span<const Keyword> keywords) {
+Value Runtime::call_filter(const Value &name, std::span<const Value> positional,
+                           std::span<const Keyword> keywords) {
   spend(1);
   BuiltIn filter = name.is_string() ? find_filter(name.string->view()) : nullptr;
   if (filter == nullptr) {
@@ -234,7 +269,8 @@ Value Runtime::call_filter(const Value &name, std::span<const Value> positional,
   return filter(*this, {positional, keywords});
 }
 
-Value Runtime::call_test(const Value &name, std::span<const Value> positional, std::span<const Keyword> keywords) {
+Value Runtime::call_test(const Value &name, std::span<const Value> positional,
+                         std::span<const Keyword> keywords) {
   spend(1);
   BuiltIn test = name.is_string() ? find_test(name.string->view()) : nullptr;
   if (test == nullptr) {

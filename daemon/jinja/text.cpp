@@ -9,9 +9,13 @@ namespace headwater::jinja {
 
 namespace {
 
-unsigned byte(char c) { return static_cast<unsigned char>(c); }
+unsigned byte(char c) {
+  return static_cast<unsigned char>(c);
+}
 
-UChar32 icu(char32_t point) { return static_cast<UChar32>(point); }
+UChar32 icu(char32_t point) {
+  return static_cast<UChar32>(point);
+}
 
 std::u16string to_utf16(std::string_view text) {
   std::u16string out;
@@ -43,7 +47,8 @@ std::string to_utf8(std::u16string_view text) {
   return out;
 }
 
-using FullMapping = int32_t (*)(UChar *, int32_t, const UChar *, int32_t, const char *, UErrorCode *);
+using FullMapping = int32_t (*)(UChar *, int32_t, const UChar *, int32_t, const char *,
+                                UErrorCode *);
 
 std::string map_case(std::string_view text, FullMapping mapping) {
   std::u16string source = to_utf16(text);
@@ -63,21 +68,26 @@ bool all_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return byte(c) < 0x80; });
 }
 
-char ascii_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
-char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+char ascii_upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+}
+char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
 
 std::string title_one(char32_t point) {
   if (point < 0x80) {
     return std::string(1, ascii_upper(static_cast<char>(point)));
   }
-  // One character has a full title mapping of its own (German sharp s, ligatures): ask for a string's.
+  // One character has a full title mapping of its own (German sharp s, ligatures): ask for a
+  // string's.
   std::string one;
   append_code_point(one, point);
   std::u16string source = to_utf16(one);
   std::u16string target(16, u'\0');
   UErrorCode status = U_ZERO_ERROR;
-  int32_t length = u_strToTitle(target.data(), 16, source.data(), static_cast<int32_t>(source.size()),
-                                nullptr, "", &status);
+  int32_t length = u_strToTitle(target.data(), 16, source.data(),
+                                static_cast<int32_t>(source.size()), nullptr, "", &status);
   if (U_FAILURE(status) != 0) {
     return one;
   }
@@ -208,7 +218,9 @@ bool is_alpha(char32_t point) {
   return type >= U_UPPERCASE_LETTER && type <= U_OTHER_LETTER;
 }
 
-bool is_decimal(char32_t point) { return u_charType(icu(point)) == U_DECIMAL_DIGIT_NUMBER; }
+bool is_decimal(char32_t point) {
+  return u_charType(icu(point)) == U_DECIMAL_DIGIT_NUMBER;
+}
 
 bool is_digit(char32_t point) {
   auto type = static_cast<UNumericType>(u_getIntPropertyValue(icu(point), UCHAR_NUMERIC_TYPE));
@@ -237,9 +249,15 @@ bool is_upper(char32_t point) {
   return u_hasBinaryProperty(icu(point), UCHAR_UPPERCASE) != 0;
 }
 
-bool is_title(char32_t point) { return u_charType(icu(point)) == U_TITLECASE_LETTER; }
-bool is_cased(char32_t point) { return is_lower(point) || is_upper(point) || is_title(point); }
-bool is_word(char32_t point) { return point == '_' || is_alnum(point); }
+bool is_title(char32_t point) {
+  return u_charType(icu(point)) == U_TITLECASE_LETTER;
+}
+bool is_cased(char32_t point) {
+  return is_lower(point) || is_upper(point) || is_title(point);
+}
+bool is_word(char32_t point) {
+  return point == '_' || is_alnum(point);
+}
 
 bool is_identifier(std::string_view text) {
   if (text.empty()) {
@@ -248,9 +266,8 @@ bool is_identifier(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     bool first = at == 0;
     char32_t point = next_code_point(text, at);
-    bool good = point == '_' ||
-                (first ? u_hasBinaryProperty(icu(point), UCHAR_XID_START) != 0
-                       : u_hasBinaryProperty(icu(point), UCHAR_XID_CONTINUE) != 0);
+    bool good = point == '_' || (first ? u_hasBinaryProperty(icu(point), UCHAR_XID_START) != 0
+                                       : u_hasBinaryProperty(icu(point), UCHAR_XID_CONTINUE) != 0);
     if (!good) {
       return false;
     }
@@ -288,9 +305,8 @@ std::string fold_case(std::string_view text) {
   std::u16string source = to_utf16(text);
   std::u16string target(source.size() * 3 + 8, u'\0');
   UErrorCode status = U_ZERO_ERROR;
-  int32_t length =
-      u_strFoldCase(target.data(), static_cast<int32_t>(target.size()), source.data(),
-                    static_cast<int32_t>(source.size()), U_FOLD_CASE_DEFAULT, &status);
+  int32_t length = u_strFoldCase(target.data(), static_cast<int32_t>(target.size()), source.data(),
+                                 static_cast<int32_t>(source.size()), U_FOLD_CASE_DEFAULT, &status);
   target.resize(static_cast<std::size_t>(std::max(length, 0)));
   return to_utf8(target);
 }

@@ -8,7 +8,8 @@
 /// Unicode text as Python's str sees it, over UTF-8.
 namespace headwater::jinja {
 
-/// The code point at `at`, which moves behind it. Surrogates encoded in three bytes are read as such.
+/// The code point at `at`, which moves behind it. Surrogates encoded in three bytes are read as
+/// such.
 char32_t next_code_point(std::string_view text, std::size_t &at);
 /// The code point that ends at `end`, which moves before it.
 char32_t previous_code_point(std::string_view text, std::size_t &end);
@@ -44,7 +45,9 @@ std::string swap_case(std::string_view text);
 
 std::string_view trim_left(std::string_view text);
 std::string_view trim_right(std::string_view text);
-inline std::string_view trim(std::string_view text) { return trim_left(trim_right(text)); }
+inline std::string_view trim(std::string_view text) {
+  return trim_left(trim_right(text));
+}
 
 /// The code point of a Unicode name (\N{...}), or 0.
 char32_t code_point_named(std::string_view name);

@@ -32,7 +32,8 @@ public:
   void write(const Value &value, int depth) {
     runtime_.spend(1);
     if (depth > max_json_depth) {
-      raise(ErrorClass::RecursionError, "maximum recursion depth exceeded while encoding a JSON object");
+      raise(ErrorClass::RecursionError,
+            "maximum recursion depth exceeded while encoding a JSON object");
     }
     if (out_.size() > runtime_.bounds.allocation_bytes) {
       throw OutOfMemory{};
@@ -62,7 +63,8 @@ public:
       object(*value.dict, depth);
       return;
     default:
-      raise(ErrorClass::TypeError, fmt::format("Object of type {} is not JSON serializable", type_name(value)));
+      raise(ErrorClass::TypeError,
+            fmt::format("Object of type {} is not JSON serializable", type_name(value)));
     }
   }
 
@@ -228,7 +230,8 @@ private:
 } // namespace
 
 Value to_json(Runtime &runtime, const Arguments &arguments) {
-  Bound bound("_cached_compile_jinja_template.<locals>.tojson", arguments, {"x", "ensure_ascii", "indent", "separators", "sort_keys"}, 1);
+  Bound bound("_cached_compile_jinja_template.<locals>.tojson", arguments,
+              {"x", "ensure_ascii", "indent", "separators", "sort_keys"}, 1);
   Style style;
   style.ascii = bound[1] != nullptr && truth(*bound[1]);
   style.sort_keys = bound[4] != nullptr && truth(*bound[4]);
@@ -240,7 +243,8 @@ Value to_json(Runtime &runtime, const Arguments &arguments) {
       style.indent = indent.string->view();
     } else {
       std::int64_t width =
-          runtime.index(indent, fmt::format("can't multiply sequence by non-int of type '{}'", type_name(indent)));
+          runtime.index(indent, fmt::format("can't multiply sequence by non-int of type '{}'",
+                                            type_name(indent)));
       runtime.arena.check(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)));
       style.indent.assign(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' ');
     }
@@ -248,12 +252,15 @@ Value to_json(Runtime &runtime, const Arguments &arguments) {
   if (bound[3] != nullptr && !bound[3]->is_none()) {
     std::span<const Value> parts = runtime.items(*bound[3]);
     if (parts.size() != 2) {
-      raise(ErrorClass::ValueError, parts.size() < 2 ? fmt::format("not enough values to unpack (expected 2, got {})", parts.size())
-                                                     : std::string("too many values to unpack (expected 2)"));
+      raise(ErrorClass::ValueError,
+            parts.size() < 2
+                ? fmt::format("not enough values to unpack (expected 2, got {})", parts.size())
+                : std::string("too many values to unpack (expected 2)"));
     }
     for (const Value &part : parts) {
       if (!part.is_string()) {
-        raise(ErrorClass::TypeError, fmt::format("sequence item 1: expected str instance, {} found", type_name(part)));
+        raise(ErrorClass::TypeError,
+              fmt::format("sequence item 1: expected str instance, {} found", type_name(part)));
       }
     }
     style.item_separator = parts[0].string->view();

@@ -18,10 +18,16 @@ constexpr int max_depth = 200;
 constexpr std::uint32_t small_dict = 8;
 
 constexpr std::array<std::string_view, 19> error_names{
-    "TemplateError", "TemplateRuntimeError", "UndefinedError",     "SecurityError", "FilterArgumentError",
-    "TypeError",     "ValueError",           "KeyError",           "IndexError",    "AttributeError",
-    "ZeroDivisionError", "OverflowError",    "RecursionError",     "RuntimeError",  "AssertionError",
-    "LookupError",   "UnicodeEncodeError",   "MemoryError",        "LimitExceeded"};
+    "TemplateError",       "TemplateRuntimeError",
+    "UndefinedError",      "SecurityError",
+    "FilterArgumentError", "TypeError",
+    "ValueError",          "KeyError",
+    "IndexError",          "AttributeError",
+    "ZeroDivisionError",   "OverflowError",
+    "RecursionError",      "RuntimeError",
+    "AssertionError",      "LookupError",
+    "UnicodeEncodeError",  "MemoryError",
+    "LimitExceeded"};
 
 class Deeper {
 public:
@@ -142,9 +148,13 @@ DictEntry *locate(const Dict &dict, const Value &key, std::uint64_t hash, Work &
 
 } // namespace
 
-std::string_view name_of(ErrorClass error) { return error_names[static_cast<std::size_t>(error)]; }
+std::string_view name_of(ErrorClass error) {
+  return error_names[static_cast<std::size_t>(error)];
+}
 
-void raise(ErrorClass error, std::string message) { throw Raise{error, std::move(message)}; }
+void raise(ErrorClass error, std::string message) {
+  throw Raise{error, std::move(message)};
+}
 
 std::int64_t Range::size() const {
   if (step > 0) {
@@ -304,9 +314,8 @@ bool equal(const Value &a, const Value &b, Work &work) {
     }
     Deeper deeper(work);
     return std::equal(a.sequence->items, a.sequence->items + a.sequence->count, b.sequence->items,
-                      b.sequence->items + b.sequence->count, [&](const Value &x, const Value &y) {
-                        return equal(x, y, work);
-                      });
+                      b.sequence->items + b.sequence->count,
+                      [&](const Value &x, const Value &y) { return equal(x, y, work); });
   }
   case Kind::dict:
     if (a.dict == b.dict) {
@@ -319,7 +328,8 @@ bool equal(const Value &a, const Value &b, Work &work) {
   case Kind::range: {
     const Range &x = *a.range;
     const Range &y = *b.range;
-    return x.size() == y.size() && (x.size() == 0 || (x.start == y.start && (x.size() == 1 || x.step == y.step)));
+    return x.size() == y.size() &&
+           (x.size() == 0 || (x.start == y.start && (x.size() == 1 || x.step == y.step)));
   }
   case Kind::dict_view:
     if (a.view->what != b.view->what || a.view->dict->count != b.view->dict->count) {
@@ -331,8 +341,8 @@ bool equal(const Value &a, const Value &b, Work &work) {
     return std::all_of(a.view->dict->entries, a.view->dict->entries + a.view->dict->count,
                        [&](const DictEntry &entry) {
                          const Value *other = find(*b.view->dict, entry.key, work);
-                         return other != nullptr && (a.view->what == ViewOf::keys ||
-                                                     equal(entry.value, *other, work));
+                         return other != nullptr &&
+                                (a.view->what == ViewOf::keys || equal(entry.value, *other, work));
                        });
   case Kind::function:
     return a.function->call == b.function->call && a.function->name == b.function->name &&
@@ -359,10 +369,11 @@ int compare(const Value &a, const Value &b, std::string_view op, bool &unordered
         return compare(a.sequence->items[i], b.sequence->items[i], op, unordered, work);
       }
     }
-    return a.sequence->count < b.sequence->count ? -1 : (a.sequence->count > b.sequence->count ? 1 : 0);
+    return a.sequence->count < b.sequence->count ? -1
+                                                 : (a.sequence->count > b.sequence->count ? 1 : 0);
   }
-  raise(ErrorClass::TypeError, fmt::format("'{}' not supported between instances of '{}' and '{}'", op,
-                                           type_name(a), type_name(b)));
+  raise(ErrorClass::TypeError, fmt::format("'{}' not supported between instances of '{}' and '{}'",
+                                           op, type_name(a), type_name(b)));
 }
 
 std::uint64_t hash_text(std::string_view text) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-/// Python's values as chat templates meet them. A Value is 16 bytes and copied freely; what it points
-/// to lives in an arena. Lists and dicts never change once made (the environment is immutable), so no
-/// value can contain itself except through a namespace.
+/// Python's values as chat templates meet them. A Value is 16 bytes and copied freely; what it
+/// points to lives in an arena. Lists and dicts never change once made (the environment is
+/// immutable), so no value can contain itself except through a namespace.
 namespace headwater::jinja {
 
 enum class Kind : std::uint8_t {
@@ -142,7 +142,8 @@ struct DictEntry {
   std::uint64_t hash;
 };
 
-/// Entries in insertion order; `index` is an open-addressed table of entry numbers + 1, null while small.
+/// Entries in insertion order; `index` is an open-addressed table of entry numbers + 1, null while
+/// small.
 struct Dict {
   DictEntry *entries = nullptr;
   std::uint32_t count = 0;

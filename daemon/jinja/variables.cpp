@@ -18,7 +18,8 @@ const Str *text(Arena &arena, std::string_view from) {
 
 /// NaN and the infinities as the strict form {"__float__": "NaN"} writes them.
 Value strict_float(const OrderedJson &json) {
-  if (!json.is_object() || json.size() != 1 || json.begin().key() != "__float__" || !json.begin()->is_string()) {
+  if (!json.is_object() || json.size() != 1 || json.begin().key() != "__float__" ||
+      !json.begin()->is_string()) {
     return {};
   }
   const auto &name = json.begin()->get_ref<const std::string &>();
@@ -42,7 +43,9 @@ Value convert(Arena &arena, Work &work, const OrderedJson &json) {
     if (number <= static_cast<std::uint64_t>(INT64_MAX)) {
       return static_cast<std::int64_t>(number);
     }
-    return narrow(arena, Wide{{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32U)}, false});
+    return narrow(
+        arena, Wide{{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32U)},
+                    false});
   }
   case nlohmann::detail::value_t::number_float:
     return json.get<double>();

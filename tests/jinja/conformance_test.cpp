@@ -10,11 +10,12 @@
 namespace headwater::jinja {
 namespace {
 
-const Clock table_time = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} + std::chrono::hours{3} +
-                         std::chrono::minutes{4} + std::chrono::seconds{5} + std::chrono::microseconds{678};
+const Clock table_time = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} +
+                         std::chrono::hours{3} + std::chrono::minutes{4} + std::chrono::seconds{5} +
+                         std::chrono::microseconds{678};
 
-/// What a case shows: the output with its spans, or the error as jinja2 has it. Python's own compiler names a
-/// line of generated code in its message, which says nothing about a template.
+/// What a case shows: the output with its spans, or the error as jinja2 has it. Python's own
+/// compiler names a line of generated code in its message, which says nothing about a template.
 std::string shown(const OrderedJson &row) {
   if (row.contains("output")) {
     std::string spans = row.contains("spans") ? row["spans"].dump() : "[]";

@@ -48,23 +48,26 @@ TEST_P(HostileTemplate, EndsWithAnError) {
 INSTANTIATE_TEST_SUITE_P(
     Limits, HostileTemplate,
     testing::Values(
-        Hostile{"NestedLoops", "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"},
+        Hostile{"NestedLoops",
+                "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"},
         Hostile{"LongRange", "{% for a in range(999999999999) %}{% endfor %}"},
         Hostile{"LongText", "{{ 'a' * 99999999999 }}"},
         Hostile{"LongList", "{{ [1] * 99999999999 }}"},
-        Hostile{"DoublingText", "{% set n = namespace(s='a') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}"},
-        Hostile{"DoublingLists", "{% set n = namespace(l=[1]) %}{% for i in range(99) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l }}"},
-        Hostile{"ComparingSharedLists",
-                "{% set n = namespace(a=[1], b=[1]) %}{% for i in range(99) %}{% set n.a = [n.a, n.a] %}"
-                "{% set n.b = [n.b, n.b] %}{% endfor %}{{ n.a == n.b }}"},
-        Hostile{"HashingSharedTuples",
-                "{% set n = namespace(a=(1,)) %}{% for i in range(99) %}{% set n.a = (n.a, n.a) %}{% endfor %}{{ {n.a: 1} }}"},
-        Hostile{"DoublingJson",
-                "{% set n = namespace(l=[1]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l|tojson }}"},
+        Hostile{"DoublingText", "{% set n = namespace(s='a') %}{% for i in range(99) %}{% set n.s "
+                                "= n.s ~ n.s %}{% endfor %}"},
+        Hostile{"DoublingLists", "{% set n = namespace(l=[1]) %}{% for i in range(99) %}{% set n.l "
+                                 "= [n.l, n.l] %}{% endfor %}{{ n.l }}"},
+        Hostile{"ComparingSharedLists", "{% set n = namespace(a=[1], b=[1]) %}{% for i in "
+                                        "range(99) %}{% set n.a = [n.a, n.a] %}"
+                                        "{% set n.b = [n.b, n.b] %}{% endfor %}{{ n.a == n.b }}"},
+        Hostile{"HashingSharedTuples", "{% set n = namespace(a=(1,)) %}{% for i in range(99) %}{% "
+                                       "set n.a = (n.a, n.a) %}{% endfor %}{{ {n.a: 1} }}"},
+        Hostile{"DoublingJson", "{% set n = namespace(l=[1]) %}{% for i in range(60) %}{% set n.l "
+                                "= [n.l, n.l] %}{% endfor %}{{ n.l|tojson }}"},
         Hostile{"HugePower", "{{ 9 ** 9 ** 9 }}"},
-        Hostile{"HugeProduct", "{% set n = namespace(x=2**60) %}{% for i in range(60) %}{% set n.x = n.x * n.x %}{% endfor %}"},
-        Hostile{"LongNumber", "{{ 10 ** 5000 }}"},
-        Hostile{"WideFormat", "{{ '%999999999d' % 1 }}"},
+        Hostile{"HugeProduct", "{% set n = namespace(x=2**60) %}{% for i in range(60) %}{% set n.x "
+                               "= n.x * n.x %}{% endfor %}"},
+        Hostile{"LongNumber", "{{ 10 ** 5000 }}"}, Hostile{"WideFormat", "{{ '%999999999d' % 1 }}"},
         Hostile{"WideBraces", "{{ '{:999999999}'.format(1) }}"},
         Hostile{"WideCenter", "{{ 'x'.center(9999999999) }}"},
         Hostile{"WideIndent", "{{ 'a\nb'|indent(9999999999) }}"},
@@ -75,10 +78,11 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"ManySlices", "{{ [1]|slice(9999999999)|list }}"},
         Hostile{"Tabs", "{{ 'a\tb'.expandtabs(9999999999) }}"},
         Hostile{"SelfRecursion", "{% macro a(n) %}{{ a(n + 1) }}{% endmacro %}{{ a(0) }}"},
-        Hostile{"MutualRecursion",
-                "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}"},
+        Hostile{"MutualRecursion", "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() "
+                                   "}}{% endmacro %}{{ a() }}"},
         Hostile{"RecursiveLoop", "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"},
-        Hostile{"FanOut", "{% macro a(n) %}{% if n %}{{ a(n - 1) }}{{ a(n - 1) }}{% endif %}{% endmacro %}{{ a(60) }}"},
+        Hostile{"FanOut", "{% macro a(n) %}{% if n %}{{ a(n - 1) }}{{ a(n - 1) }}{% endif %}{% "
+                          "endmacro %}{{ a(60) }}"},
         Hostile{"NamespaceInItself", "{% set n = namespace() %}{% set n.n = n %}{{ n }}"},
         Hostile{"Parentheses", "{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}"},
         Hostile{"Brackets", "{{ " + repeated("[", 5000) + repeated("]", 5000) + " }}"},
@@ -88,15 +92,21 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"Minuses", "{{ " + repeated("-", 50000) + "1 }}"},
         Hostile{"Conditions", "{{ 1" + repeated(" if 1 else 1", 50000) + " }}"},
         Hostile{"NestedIfs", repeated("{% if 1 %}", 5000) + repeated("{% endif %}", 5000)},
-        Hostile{"NestedLoopsInText", repeated("{% for a in [1] %}", 60) + repeated("{% endfor %}", 60)},
+        Hostile{"NestedLoopsInText",
+                repeated("{% for a in [1] %}", 60) + repeated("{% endfor %}", 60)},
         Hostile{"Braces", repeated("{", 1 << 20)}, Hostile{"Openings", repeated("{{", 1 << 19)},
         Hostile{"Tags", repeated("{%", 1 << 19)}, Hostile{"Unclosed", "{% for m in messages %}"},
-        Hostile{"Quadratic", "{% set a = 'ab' * 200000 %}{% for i in range(99999) %}{{ 'x' in a }}{% endfor %}"},
-        Hostile{"ManyEscapes", "{% set a = '<' * 1000000 %}{% for i in range(9999) %}{% set b = a|escape %}{% endfor %}"},
-        Hostile{"BigSort", "{% set a = range(99999)|list %}{% for i in range(99) %}{% set b = a|sort(reverse=true) %}{% endfor %}"},
+        Hostile{"Quadratic",
+                "{% set a = 'ab' * 200000 %}{% for i in range(99999) %}{{ 'x' in a }}{% endfor %}"},
+        Hostile{"ManyEscapes", "{% set a = '<' * 1000000 %}{% for i in range(9999) %}{% set b = "
+                               "a|escape %}{% endfor %}"},
+        Hostile{"BigSort", "{% set a = range(99999)|list %}{% for i in range(99) %}{% set b = "
+                           "a|sort(reverse=true) %}{% endfor %}"},
         Hostile{"AttributeEscape", "{{ ''.__class__.__mro__[1].__subclasses__() }}"},
         Hostile{"InvalidUtf8", "{{ a }}\xff\xfe"}, Hostile{"UnknownTag", "{% frobnicate %}"}),
-    [](const testing::TestParamInfo<Hostile> &parameter) { return std::string(parameter.param.name); });
+    [](const testing::TestParamInfo<Hostile> &parameter) {
+      return std::string(parameter.param.name);
+    });
 
 TEST(Limits, FuelIsConfigurable) {
   Limits limits;
@@ -122,7 +132,8 @@ TEST(Limits, MemoryIsBounded) {
 TEST(Limits, CallDepthIsBounded) {
   Limits limits;
   limits.call_depth = 5;
-  std::string source = "{% macro a(n) %}{% if n %}{{ a(n - 1) }}{% endif %}{% endmacro %}{{ a(8) }}";
+  std::string source =
+      "{% macro a(n) %}{% if n %}{{ a(n - 1) }}{% endif %}{% endmacro %}{{ a(8) }}";
   EXPECT_EQ(outcome(source, limits), "RecursionError");
   EXPECT_EQ(outcome(source), "output");
 }
@@ -155,7 +166,8 @@ TEST(Limits, NulIsAnOrdinaryCharacterOfText) {
 }
 
 TEST(Limits, OneTemplateAndItsVariablesServeManyThreads) {
-  auto parsed = parse("{% for m in messages %}{{ m.role }}{{ m.content|upper }}{{ d[m.role] }}{% endfor %}");
+  auto parsed =
+      parse("{% for m in messages %}{{ m.role }}{{ m.content|upper }}{{ d[m.role] }}{% endfor %}");
   ASSERT_TRUE(parsed);
   Variables variables = make_variables(OrderedJson::parse(
       R"({"messages":[{"role":"a","content":"x"},{"role":"b","content":"y"}],"d":{"a":1,"b":2}})"));
@@ -178,7 +190,9 @@ TEST(Limits, OneTemplateAndItsVariablesServeManyThreads) {
 
 TEST(Limits, BadTemplatesOfTheCorpusGiveErrorsWithAPlace) {
   const char *named = std::getenv("HEADWATER_SHARED");
-  fs::path folder = (named != nullptr ? fs::path(named) : fs::path(HEADWATER_SOURCE_DIR) / ".." / "shared") / "corpus" / "bad";
+  fs::path folder =
+      (named != nullptr ? fs::path(named) : fs::path(HEADWATER_SOURCE_DIR) / ".." / "shared") /
+      "corpus" / "bad";
   if (!fs::exists(folder)) {
     GTEST_SKIP() << "no corpus here";
   }
@@ -193,7 +207,8 @@ TEST(Limits, BadTemplatesOfTheCorpusGiveErrorsWithAPlace) {
     text << in.rdbuf();
     auto parsed = parse(text.str());
     if (!parsed) {
-      EXPECT_TRUE(parsed.error().line > 0 || parsed.error().limit || parsed.error().error == "IndentationError")
+      EXPECT_TRUE(parsed.error().line > 0 || parsed.error().limit ||
+                  parsed.error().error == "IndentationError")
           << entry.path() << parsed.error().error;
       continue;
     }

@@ -32,15 +32,16 @@ std::string read_gzip(const fs::path &path) {
   std::string out;
   gzFile file = gzopen(path.c_str(), "rb");
   char buffer[65536];
-  for (int got = gzread(file, buffer, sizeof buffer); got > 0; got = gzread(file, buffer, sizeof buffer)) {
+  for (int got = gzread(file, buffer, sizeof buffer); got > 0;
+       got = gzread(file, buffer, sizeof buffer)) {
     out.append(buffer, static_cast<std::size_t>(got));
   }
   gzclose(file);
   return out;
 }
 
-const Clock oracle_time = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} + std::chrono::hours{3} +
-                          std::chrono::minutes{4} + std::chrono::seconds{5};
+const Clock oracle_time = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} +
+                          std::chrono::hours{3} + std::chrono::minutes{4} + std::chrono::seconds{5};
 
 TEST(Oracle, EveryTemplateRendersAsTransformersDoes) {
   fs::path folder = shared_folder() / "oracle" / "templates";
@@ -61,21 +62,26 @@ TEST(Oracle, EveryTemplateRendersAsTransformersDoes) {
     auto name = row["template"].get<std::string>();
     auto known = templates.find(name);
     if (known == templates.end()) {
-      known = templates.emplace(name, parse(read_file(shared_folder() / "corpus" / "templates" / name))).first;
+      known =
+          templates.emplace(name, parse(read_file(shared_folder() / "corpus" / "templates" / name)))
+              .first;
     }
     std::string got;
     std::string want;
     std::expected<Rendered, TemplateError> rendered = std::unexpected(TemplateError{});
     if (known->second) {
-      rendered = render(*known->second, probes.at(row["probe"].get<std::string>()), {}, oracle_time);
+      rendered =
+          render(*known->second, probes.at(row["probe"].get<std::string>()), {}, oracle_time);
     } else {
       rendered = std::unexpected(known->second.error());
     }
     got = rendered ? "output: " + rendered->output
-                   : rendered.error().error + ": " + rendered.error().message + " " + std::to_string(rendered.error().line);
-    want = row.contains("output") ? "output: " + row["output"].get<std::string>()
-                                  : row["error"].get<std::string>() + ": " + row["message"].get<std::string>() + " " +
-                                        std::to_string(row.value("line", 0));
+                   : rendered.error().error + ": " + rendered.error().message + " " +
+                         std::to_string(rendered.error().line);
+    want = row.contains("output")
+               ? "output: " + row["output"].get<std::string>()
+               : row["error"].get<std::string>() + ": " + row["message"].get<std::string>() + " " +
+                     std::to_string(row.value("line", 0));
     ++total;
     same += static_cast<int>(got == want);
     if (got != want && total - same < 20) {

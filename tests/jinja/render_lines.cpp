@@ -1,5 +1,7 @@
-// Renders one JSON line after another from standard input, {"template", "variables"}, and answers each with
-// {"output", "spans"} or {"error", "message", "line"}: what the comparison with the real jinja2 runs.
+// Renders one JSON line after another from standard input, {"template", "variables"}, and answers
+// each with
+// {"output", "spans"} or {"error", "message", "line"}: what the comparison with the real jinja2
+// runs.
 
 #include "daemon/jinja/jinja.hpp"
 
@@ -11,8 +13,9 @@
 int main() {
   using namespace headwater;
   std::string line;
-  const jinja::Clock now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} + std::chrono::hours{3} +
-                           std::chrono::minutes{4} + std::chrono::seconds{5};
+  const jinja::Clock now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} +
+                           std::chrono::hours{3} + std::chrono::minutes{4} +
+                           std::chrono::seconds{5};
   while (std::getline(std::cin, line)) {
     OrderedJson answer;
     OrderedJson task = OrderedJson::parse(line, nullptr, false);
@@ -42,7 +45,8 @@ int main() {
         answer["line"] = error.line;
       }
     }
-    std::cout << answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n' << std::flush;
+    std::cout << answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n'
+              << std::flush;
   }
   return 0;
 }
