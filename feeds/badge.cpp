@@ -268,8 +268,10 @@ std::string badge_svg(const Badge &badge, BadgeStyle style) {
         number(width), number(g.height), style == BadgeStyle::flat ? 3 : 4);
   }
   out += smooth ? R"svg(<g clip-path="url(#r)">)svg" : R"svg(<g shape-rendering="crispEdges">)svg";
-  out += fmt::format(R"svg(<rect width="{}" height="{}" fill="{}"/>)svg", number(g.left),
-                     number(g.height), label.empty() ? color : std::string(label_color));
+  // Three styles keep an empty left half; the large one leaves it out.
+  if (!label.empty() || style != BadgeStyle::for_the_badge)
+    out += fmt::format(R"svg(<rect width="{}" height="{}" fill="{}"/>)svg", number(g.left),
+                       number(g.height), label.empty() ? color : std::string(label_color));
   out += fmt::format(R"svg(<rect x="{}" width="{}" height="{}" fill="{}"/>)svg", number(g.left),
                      number(g.right), number(g.height), color);
   if (smooth)

@@ -2,6 +2,7 @@
 
 #include "daemon/http/document.hpp"
 #include "daemon/http/lookup.hpp"
+#include "daemon/http/visibility.hpp"
 #include "feeds/osv.hpp"
 #include "schemas/json.hpp"
 #include "schemas/repo.hpp"
@@ -212,7 +213,7 @@ net::Response status(const Asked &asked) {
                     {"revisions", repo.revision_count},
                     {"last_polled", text_or_null(repo.last_polled)},
                     {"last_changed", text_or_null(repo.last_changed)},
-                    {"public", repo.is_public()},
+                    {"public", may_show(repo)},
                     {"watched", repo.watched}});
   return answer(200, {{"repos", std::move(rows)}});
 }

@@ -1,5 +1,6 @@
 #include "daemon/http/documents.hpp"
 
+#include "daemon/http/visibility.hpp"
 #include "feeds/badge.hpp"
 #include "feeds/osv_export.hpp"
 #include "feeds/pages.hpp"
@@ -51,7 +52,7 @@ Result<std::optional<store::Repo>> public_repo(const RouteRequest &request) {
     return std::optional<store::Repo>();
   Result<std::optional<store::Repo>> repo =
       find_repo(request.store, name, asked(request, "branch"));
-  if (!repo || (*repo && (*repo)->is_public()))
+  if (!repo || (*repo && may_show(**repo)))
     return repo;
   return std::optional<store::Repo>();
 }
@@ -59,7 +60,7 @@ Result<std::optional<store::Repo>> public_repo(const RouteRequest &request) {
 Result<std::vector<store::Repo>> public_repos(store::Store &store) {
   Result<std::vector<store::Repo>> repos = store.repos();
   if (repos)
-    std::erase_if(*repos, [](const store::Repo &repo) { return !repo.is_public(); });
+    std::erase_if(*repos, [](const store::Repo &repo) { return !may_show(repo); });
   return repos;
 }
 

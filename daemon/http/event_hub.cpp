@@ -1,5 +1,6 @@
 #include "daemon/http/event_hub.hpp"
 
+#include "daemon/http/visibility.hpp"
 #include "store/store.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ std::set<std::string> public_names(store::Store &store) {
   std::set<std::string> names;
   if (const auto repos = store.repos(); repos)
     for (const store::Repo &repo : *repos)
-      if (repo.is_public())
+      if (may_show(repo))
         names.insert(repo.name);
   return names;
 }

@@ -1,6 +1,7 @@
 #include "daemon/http/export.hpp"
 
 #include "daemon/http/routes.hpp"
+#include "daemon/http/visibility.hpp"
 #include "store/store.hpp"
 
 #include <filesystem>
@@ -32,7 +33,7 @@ Result<std::vector<Names>> names_in(Scope scope, store::Store &store,
   if (!repos)
     return std::unexpected(repos.error());
   for (const store::Repo &repo : *repos) {
-    if (!repo.is_public())
+    if (!may_show(repo))
       continue;
     if (scope == Scope::repo) {
       all.push_back(names_of(repo));

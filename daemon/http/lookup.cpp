@@ -1,5 +1,7 @@
 #include "daemon/http/lookup.hpp"
 
+#include "daemon/http/visibility.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -143,7 +145,7 @@ Result<PublicRecords> load_public_records(store::Store &store, const std::string
   std::set<std::string> identities;
   for (const store::Repo &repo : *repos) {
     identities.insert(repo.facts.identity);
-    if (!repo.is_public())
+    if (!may_show(repo))
       continue;
     open_names.insert(repo.name);
     open_identities.insert(repo.facts.identity);

@@ -3,6 +3,7 @@
 #include "daemon/http/cache.hpp"
 #include "daemon/http/osv_api.hpp"
 #include "daemon/http/routes.hpp"
+#include "daemon/http/visibility.hpp"
 #include "schemas/repo.hpp"
 #include "schemas/text.hpp"
 
@@ -128,7 +129,7 @@ private:
                                             : missing(request, "No advisory has this id.");
     const std::string name = asked.names.at("org") + "/" + asked.names.at("name");
     if (const auto renamed = store_.find_renamed(name);
-        renamed && *renamed && (*renamed)->is_public()) {
+        renamed && *renamed && may_show(**renamed)) {
       const auto slash = (*renamed)->name.find('/');
       auto names = asked.names;
       names["org"] = (*renamed)->name.substr(0, slash);
@@ -137,7 +138,7 @@ private:
     }
     if (route.scope == Scope::revision) {
       const auto repo = find_repo(store_, name, "");
-      if (repo && *repo && (*repo)->is_public())
+      if (repo && *repo && may_show(**repo))
         return missing(request,
                        "This revision has not been read: an unknown revision is not a safe one.");
     }
