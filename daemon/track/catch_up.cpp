@@ -110,15 +110,11 @@ bool is_alarm(Look &look, const std::string &what) {
   if (!context.alarm.rings(what, context.watched))
     return false;
   look.result.failed = true;
-  const std::string note = fmt::format("{}: told by more than 5 % of the watched repos at once, so "
-                                       "it is held back: check the token, the endpoint and "
-                                       "the network",
-                                       what);
-  if (Result<std::optional<std::string>> last = context.store.get_note("alarm");
-      last && last->value_or("") != what) {
-    context.log(LogLevel::error, note);
-    static_cast<void>(context.store.put_note("alarm", what));
-  }
+  if (context.alarm.is_news(what))
+    context.log(LogLevel::error,
+                fmt::format("{}: more than 5 % of the watched repos say so at once, so it is held "
+                            "back: check the token, the endpoint and the network",
+                            what));
   return true;
 }
 
