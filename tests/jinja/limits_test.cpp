@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                                        "set n.a = (n.a, n.a) %}{% endfor %}{{ {n.a: 1} }}"},
         Hostile{"DoublingJson", "{% set n = namespace(l=[1]) %}{% for i in range(60) %}{% set n.l "
                                 "= [n.l, n.l] %}{% endfor %}{{ n.l|tojson }}"},
-        Hostile{"HugePower", "{{ 9 ** 9 ** 9 }}"},
+        Hostile{"HugePower", "{{ 9 ** (9 ** 9) }}"},
         Hostile{"HugeProduct", "{% set n = namespace(x=2**60) %}{% for i in range(60) %}{% set n.x "
                                "= n.x * n.x %}{% endfor %}"},
         Hostile{"LongNumber", "{{ 10 ** 5000 }}"}, Hostile{"WideFormat", "{{ '%999999999d' % 1 }}"},
