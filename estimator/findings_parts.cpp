@@ -64,22 +64,36 @@ void check_expert_choice(RuleView &view) {
   }
 }
 
+namespace {
+
+/// The divisor of `heads` nearest to `wanted`, the smaller of two.
+std::int64_t nearest_divisor(std::int64_t heads, std::int64_t wanted) {
+  std::int64_t nearest = 1;
+  const auto consider = [&](std::int64_t divisor) {
+    const std::int64_t better = std::llabs(divisor - wanted) - std::llabs(nearest - wanted);
+    if (better < 0 || (better == 0 && divisor < nearest))
+      nearest = divisor;
+  };
+  for (std::int64_t divisor = 1; divisor <= heads / divisor; ++divisor) {
+    if (heads % divisor != 0)
+      continue;
+    consider(divisor);
+    consider(heads / divisor);
+  }
+  return nearest;
+}
+
+} // namespace
+
 void check_head_match(RuleView &view) {
   for (const Node &node : view.graph.nodes) {
     if (node.type != NodeType::grouped_query_attention || node.kv_heads < 1)
       continue;
     if (node.heads % node.kv_heads == 0)
       continue;
-    std::int64_t nearest = 1;
-    for (std::int64_t divisor = 1; divisor <= node.heads; ++divisor) {
-      if (node.heads % divisor == 0 &&
-          std::llabs(divisor - node.kv_heads) < std::llabs(nearest - node.kv_heads)) {
-        nearest = divisor;
-      }
-    }
     view.say(fmt::format("{}: {} query heads cannot share {} key-value heads evenly", node.name,
                          node.heads, node.kv_heads),
-             fmt::format("Use {} key-value heads.", nearest));
+             fmt::format("Use {} key-value heads.", nearest_divisor(node.heads, node.kv_heads)));
   }
 }
 

@@ -7,7 +7,7 @@
 namespace headwater::estimator {
 namespace {
 
-constexpr std::int64_t cache_element_bytes = 2;
+constexpr double cache_element_bytes = 2;
 
 double real(std::int64_t value) {
   return static_cast<double>(value);
@@ -23,9 +23,9 @@ Training full_training(const Regime &regime) {
 /// Bytes a token that one layer's cache grows by, and what it is called.
 struct CacheFacts {
   std::string kind;
-  std::int64_t bytes_per_token = 0;
+  double bytes_per_token = 0;
   std::int64_t kept_tokens = 0; ///< 0: all
-  std::int64_t state_bytes = 0;
+  double state_bytes = 0;
 };
 
 std::string attention_word(const Mixer &mixer) {
@@ -55,6 +55,10 @@ std::string state_word(MixerKind kind) {
 
 CacheFacts cache_facts(const Mixer &mixer) {
   CacheFacts facts;
+  // A layer may keep a recurrent state beside its cache (attention and state space side by side).
+  const std::int64_t taps = std::max<std::int64_t>(mixer.conv_kernel - 1, 0);
+  facts.state_bytes =
+      cache_element_bytes * (real(mixer.state_elements) + real(mixer.conv_channels) * real(taps));
   if (mixer.kind == MixerKind::attention || mixer.kind == MixerKind::latent_attention) {
     facts.kind = attention_word(mixer);
     if (mixer.shares_kv) {
@@ -62,10 +66,11 @@ CacheFacts cache_facts(const Mixer &mixer) {
       return facts;
     }
     if (mixer.kind == MixerKind::latent_attention) {
-      facts.bytes_per_token = cache_element_bytes * (mixer.kv_lora_rank + mixer.rope_head_dim);
+      facts.bytes_per_token = cache_element_bytes * real(mixer.kv_lora_rank + mixer.rope_head_dim);
     } else {
       const std::int64_t value = mixer.value_head_dim > 0 ? mixer.value_head_dim : mixer.head_dim;
-      facts.bytes_per_token = cache_element_bytes * mixer.kv_heads * (mixer.head_dim + value);
+      facts.bytes_per_token =
+          cache_element_bytes * real(mixer.kv_heads) * real(mixer.head_dim + value);
     }
     if (mixer.window > 0) {
       facts.kept_tokens = mixer.window;
@@ -74,11 +79,11 @@ CacheFacts cache_facts(const Mixer &mixer) {
       facts.kept_tokens = mixer.chunk;
       facts.kind += fmt::format(", chunks of {} tokens", mixer.chunk);
     }
+    if (facts.state_bytes > 0)
+      facts.kind += ", with a recurrent state beside it";
     return facts;
   }
   facts.kind = state_word(mixer.kind);
-  const std::int64_t taps = std::max<std::int64_t>(mixer.conv_kernel - 1, 0);
-  facts.state_bytes = cache_element_bytes * (mixer.state_elements + mixer.conv_channels * taps);
   return facts;
 }
 
@@ -176,14 +181,14 @@ Need full_fine_tune(const Graph &graph, std::int64_t seq, const Regime &regime, 
 
 LoraNeed lora(const Graph &graph, std::int64_t seq, const Regime &regime, MemoryModel model) {
   std::int64_t parameters = 0;
-  std::int64_t adapters = 0;
+  double adapters = 0;
   for (const Node &node : graph.nodes) {
     parameters += node.parameters;
-    adapters += node.adapter_parameters;
+    adapters += real(node.adapter_parameters);
   }
   LoraNeed need;
   need.base = (regime.qlora ? qlora_bytes_per_parameter : 2) * real(parameters);
-  need.adapters = state_bytes_per_parameter({}, model) * real(adapters);
+  need.adapters = state_bytes_per_parameter({}, model) * adapters;
   need.per_sample = sample_bytes(graph, seq, Training::lora, regime, model);
   return need;
 }
@@ -195,12 +200,12 @@ ServeNeed serve(const Architecture &architecture, std::int64_t seq) {
     if (layer.mixer.kind == MixerKind::none)
       continue;
     const CacheFacts facts = cache_facts(layer.mixer);
-    const std::int64_t tokens = facts.kept_tokens > 0 ? std::min(facts.kept_tokens, seq) : seq;
-    const std::int64_t bytes = facts.bytes_per_token * tokens + facts.state_bytes;
-    need.kv_cache += real(facts.bytes_per_token * tokens);
-    need.recurrent_state += real(facts.state_bytes);
+    const double tokens = real(facts.kept_tokens > 0 ? std::min(facts.kept_tokens, seq) : seq);
+    const double bytes = facts.bytes_per_token * tokens + facts.state_bytes;
+    need.kv_cache += facts.bytes_per_token * tokens;
+    need.recurrent_state += facts.state_bytes;
     auto row = std::find_if(need.caches.begin(), need.caches.end(),
-                            [&](const PlanCache &cache) { return cache.kind == facts.kind; });
+                            [&](const ServeCache &cache) { return cache.kind == facts.kind; });
     if (row == need.caches.end()) {
       need.caches.push_back({.kind = facts.kind});
       row = need.caches.end() - 1;

@@ -60,11 +60,17 @@ LoraNeed lora(const Graph &graph, std::int64_t seq, const Regime &regime, Memory
 /// Weights at two bytes and, for each sequence, what the layers keep for it by their kind: a cache
 /// that grows with the tokens (less where a window or chunk bounds it, none where a layer shares
 /// another's), or a fixed state.
+struct ServeCache {
+  std::string kind;
+  std::int64_t layers = 0;
+  double bytes_per_token = 0;
+  double bytes = 0;
+};
 struct ServeNeed {
   double weights = 0;
-  double kv_cache = 0;           ///< of one sequence
-  double recurrent_state = 0;    ///< of one sequence
-  std::vector<PlanCache> caches; ///< by kind, of one sequence
+  double kv_cache = 0;            ///< of one sequence
+  double recurrent_state = 0;     ///< of one sequence
+  std::vector<ServeCache> caches; ///< by kind, of one sequence
   Need need() const { return {weights, kv_cache + recurrent_state}; }
 };
 ServeNeed serve(const Architecture &architecture, std::int64_t seq);

@@ -301,6 +301,12 @@ PhysicalBytes physical_mixer(const PhysicalTraits &traits, const Mixer &mixer,
     return bytes;
   case MixerKind::attention:
     bytes = attention_bytes(traits, mixer, hidden);
+    if (mixer.inner > 0) {
+      const PhysicalBytes beside = mamba_bytes(mixer, hidden);
+      for (std::size_t i = 0; i < training_kinds; ++i) {
+        bytes.by_training[i].per_token += beside.by_training[i].per_token;
+      }
+    }
     break;
   case MixerKind::latent_attention:
     bytes = latent_attention_bytes(mixer, hidden);

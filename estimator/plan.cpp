@@ -14,12 +14,14 @@
 namespace headwater::estimator {
 namespace {
 
-constexpr std::int64_t largest_sequence = 100'000'000;
-constexpr std::int64_t largest_batch = 1'000'000;
+constexpr std::int64_t largest_sequence = std::int64_t{1} << 31;
+constexpr std::int64_t largest_batch = std::int64_t{1} << 20;
+/// Beyond it sums of counts would not fit 64 bits.
+constexpr std::int64_t largest_model = 1'000'000'000'000'000'000;
 
-/// Whole bytes; beyond what fits the largest that does.
+/// Whole bytes; beyond a third of what 64 bits hold that third, so that three parts have a sum.
 std::int64_t whole(double value) {
-  constexpr double most = 9.2e18;
+  constexpr double most = 3e18;
   return static_cast<std::int64_t>(std::round(std::clamp(value, 0.0, most)));
 }
 
@@ -97,9 +99,12 @@ PlanMemory memory_of(const PlanOptions &options, const Needs &reference, const N
   memory.lora_conservative_bytes =
       whole(std::max(peak_factor * reference.lora.need().at(options.batch),
                      physical.lora.need().at(options.batch)));
-  memory.caches = serving.caches;
-  for (PlanCache &cache : memory.caches)
-    cache.bytes *= options.batch;
+  for (const ServeCache &cache : serving.caches) {
+    memory.caches.push_back({.kind = cache.kind,
+                             .layers = cache.layers,
+                             .bytes_per_token = whole(cache.bytes_per_token),
+                             .bytes = whole(cache.bytes * batch)});
+  }
   return memory;
 }
 
@@ -267,6 +272,10 @@ Result<Plan> plan_of(const Architecture &architecture, const Json &config,
   }
 
   const Counts &counts = architecture.counts;
+  if (counts.total > largest_model) {
+    return fail(Errc::malformed,
+                fmt::format("{} parameters are more than a plan can be made for", counts.total));
+  }
   PlanParameters parameters = {.total = counts.total,
                                .mtp = counts.mtp,
                                .buffers = counts.buffers,

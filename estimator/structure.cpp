@@ -84,12 +84,17 @@ void size_attention(Node &node, const Mixer &mixer) {
   node.kv_heads = mixer.kv_heads;
   node.span = mixer.window > 0 ? mixer.window : mixer.chunk;
   node.reference_held = 2 * real(q + k + v + context) + 4 * real(mixer.heads);
-  node.macs = real(hidden * (q + k + v) + context * hidden);
+  node.macs = real(hidden) * real(q + k + v + context);
   node.macs_per_position = real(q + context) / 2;
   node.adapter_parameters =
       adapter(hidden, q) + adapter(hidden, k) + adapter(hidden, v) + adapter(context, hidden);
+  if (mixer.inner > 0) { // a state-space mixer beside the attention
+    node.reference_held += 2 * 4 * real(mixer.inner);
+    node.macs = real(mixer.parameters);
+    node.adapter_parameters += adapter(hidden, 2 * mixer.inner) + adapter(mixer.inner, hidden);
+  }
   if (mixer.shares_kv) {
-    node.macs -= real(hidden * (k + v));
+    node.macs -= real(hidden) * real(k + v);
     node.adapter_parameters -= adapter(hidden, k) + adapter(hidden, v);
   }
 }
@@ -152,7 +157,7 @@ void size_feed_forward(Node &node, const FeedForward &part) {
     const std::int64_t width = part.intermediate;
     node.intermediate = width;
     node.reference_held = 2 * real((part.gated ? 3 : 2) * width);
-    node.macs = part.gated ? real(3 * hidden * width + width) : real(2 * hidden * width);
+    node.macs = part.gated ? (3 * real(hidden) + 1) * real(width) : 2 * real(hidden) * real(width);
     node.adapter_parameters = (part.gated ? 3 : 2) * adapter(hidden, width);
     return;
   }
@@ -162,9 +167,9 @@ void size_feed_forward(Node &node, const FeedForward &part) {
   node.reference_held = 2 * real((part.gated ? 3 : 2) * part.shared_intermediate + 2 * part.latent);
   const std::int64_t chosen =
       part.experts_per_token > 0 ? part.experts_per_token : default_experts_per_token;
-  node.macs = real(hidden * part.experts) +
-              real(chosen + part.shared_experts) *
-                  real(3 * hidden * part.expert_intermediate + part.expert_intermediate);
+  node.macs = real(hidden) * real(part.experts) + real(chosen + part.shared_experts) *
+                                                      (3 * real(hidden) + 1) *
+                                                      real(part.expert_intermediate);
 }
 
 /// Draws node after node; keeps which node the next one reads.
