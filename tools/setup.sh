@@ -8,8 +8,8 @@ readonly HEADWATER_TEST_PACKAGES="python3-venv libgtest-dev libbenchmark-dev pyt
 readonly HEADWATER_FUZZ_PACKAGES="clang-19 libclang-rt-19-dev"
 readonly HEADWATER_FORMAT_PACKAGES="clang-format-19 clang-tidy-19"
 
-# Checkouts in different folders share what was compiled.
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# Build folders share what was compiled.
+export CCACHE_NOHASHDIR=1
 
 say() { printf '%s\n' "$*" >&2; }
 
