@@ -2,6 +2,11 @@
 #include "daemon/http/control.hpp"
 #include "tests/http/world.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -31,11 +36,18 @@ protected:
     request.target = target;
     request.body = body;
     const net::Response response = control_(request);
+    // Documents that are held against the schemas.
+    if (const char *kept = std::getenv("HEADWATER_EXPORT_FOLDER");
+        kept != nullptr && target.starts_with("/check?")) {
+      std::filesystem::create_directories(std::string(kept) + "/control");
+      std::ofstream(kept + fmt::format("/control/check-{}.json", ++kept_)) << response.body;
+    }
     return {response.status, Json::parse(response.body, nullptr, false)};
   }
 
   net::Handler control_;
   std::vector<std::string> checked_;
+  int kept_ = 0;
 };
 
 TEST_F(ControlTest, WatchesComeAndGo) {
