@@ -198,6 +198,9 @@ public:
     before_ = render_all(*before, context_.tokens_before);
     after_ = render_all(*after, context_.tokens_after);
     collect();
+    if (!result_.findings.empty()) {
+      return std::move(result_); // a broken tag says it all: what it renders to is its consequence
+    }
     failures();
     if (!only_white_space()) {
       generation_prompt();
