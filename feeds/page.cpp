@@ -54,7 +54,9 @@ std::string_view state_class(const store::Repo &repo) {
     return "high";
   case store::RepoState::pending:
   case store::RepoState::waiting:
-    return "low";
+    if (repo.head.empty())
+      return "low";
+    break;
   case store::RepoState::ok:
     break;
   }
@@ -338,6 +340,10 @@ std::string repo_html(const RepoPage &page) {
     row.set("osv_url", root + "osv/" + advisory.id + ".json");
     row.set("url", "revisions/" + advisory.to + "/");
     row.set("to", advisory.to.substr(0, 12));
+    mustache::data subjects{mustache::data::type::list};
+    for (const AffectedEntry &entry : advisory.affected)
+      subjects.push_back(mustache::data(entry.subject));
+    row.set("subjects", subjects);
     advisories.push_back(row);
   }
   data.set("advisories", advisories);
@@ -351,6 +357,8 @@ std::string repo_html(const RepoPage &page) {
     row.set("sha", revision.sha.substr(0, 12));
     row.set("url", "revisions/" + revision.sha + "/");
     row.set("title", plain_text(revision.title));
+    // An absent name would be looked up in the page around the row.
+    row.set("note", false);
     if (revision.status != store::RevisionStatus::read)
       row.set("note", fmt::format("{}: {}", store::to_string(revision.status), revision.note));
     if (!revision.on_branch)
@@ -361,6 +369,10 @@ std::string repo_html(const RepoPage &page) {
     revisions.push_back(row);
   }
   data.set("revisions", revisions);
+  // The page shows the badge of its own site, wherever that is reached; what people copy is
+  // absolute.
+  data.set("badge_image", root + "badges/" + repo.name + ".svg");
+  set_text(data, "badge_pin", repo.head);
   data.set("badge_url", page.site.public_url + "/badges/" + repo.name + ".svg");
   data.set("badge_alt", "upstream: " + state_words(repo));
   data.set("page_url", page.site.public_url + "/" + repo_path(repo));
