@@ -99,6 +99,8 @@ service::Config config_for(const DemoCommand &command, const std::string &endpoi
   config.poll_interval = std::chrono::seconds(command.once ? 3600 : 2);
   config.confirm_span = std::chrono::seconds(0);
   config.history = "all";
+  // With a fixed clock the order of the writes is all that tells two records apart in time: one repo after the other.
+  config.concurrency = command.clock.empty() ? 4 : 1;
   config.title = "Headwater demo";
   config.socket_path = state + "/control.sock";
   config.log_level = "warning";
@@ -149,6 +151,8 @@ Result<Stage> set_up(const DemoCommand &command) {
   service::DaemonOptions options;
   options.config = config_for(command, endpoint, state, hub->repos());
   options.clock = std::move(clock);
+  // The recorded hub's own address differs from run to run; what is told of a repo does not.
+  options.hub_origin = "https://huggingface.co";
   options.admin_listener = false;
   options.control_socket = !command.once;
   Result<std::unique_ptr<service::Daemon>> daemon = service::Daemon::start(std::move(options));

@@ -63,10 +63,10 @@ hub::HubOptions hub_options(const Config &config, const std::string &token) {
   return options;
 }
 
-track::TrackOptions track_options(const Config &config, const std::function<TimePoint()> &clock) {
+track::TrackOptions track_options(const Config &config, const std::string &origin, const std::function<TimePoint()> &clock) {
   track::TrackOptions options;
   options.advise.prefix = config.advisory_prefix;
-  options.advise.origin = config.hub_endpoint;
+  options.advise.origin = origin;
   options.schedule.interval = config.poll_interval;
   options.confirm.polls = config.confirm;
   options.confirm.span = config.confirm_span;
@@ -172,7 +172,7 @@ private:
     site_.public_url = config.public_url.empty()
                            ? "http://" + to_string(ListenAddress{config.listen.host, public_server_->port()})
                            : config.public_url;
-    site_.hub_origin = config.hub_endpoint;
+    site_.hub_origin = options_.hub_origin.empty() ? config.hub_endpoint : options_.hub_origin;
     site_.title = config.title;
     site_.version = version;
     site_.cache_bytes = config.cache_bytes;
@@ -212,8 +212,8 @@ private:
     listeners.log = [](track::LogLevel level, const std::string &message) { log(log_level(level), message); };
     listeners.recorded = [this](const track::Recorded &) { events_->announce(*store_); };
     tracker_ = std::make_unique<track::Tracker>(network_.executor(), *hub_, *code_hub_, *store_,
-                                                track::real_stages({config.hub_endpoint, site_.public_url}),
-                                                track_options(config, options_.clock), std::move(listeners));
+                                                track::real_stages({site_.hub_origin, site_.public_url}),
+                                                track_options(config, site_.hub_origin, options_.clock), std::move(listeners));
     if (Result<void> started = tracker_->start(); !started) return started;
     tracking_ = true;
     return {};

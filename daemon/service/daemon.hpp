@@ -24,6 +24,7 @@ struct DaemonOptions {
   Config config;
   std::string token = {};
   std::function<TimePoint()> clock; ///< the time that records are dated with
+  std::string hub_origin = {};      ///< where the repos live for readers, part of every id; "" = the endpoint asked
   int inherited_public_socket = -1;
   bool control_socket = true;
   bool admin_listener = true;
