@@ -402,9 +402,9 @@ constexpr std::array rows = {
           .layer_extra = nas_norms},
     DecoderTraits{.model_type = "nemotron_h", .root = "backbone.", .embed = "embeddings",
           .final_norm = "norm_f", .can_tie = false, .norms = "norm", .position = PositionKind::none,
-          .attention = "mixer", .qkv_bias = "attention_bias", .out_bias = "attention_bias", .mlp = "mixer",
-          .mlp_names = "up_proj down_proj", .mlp_bias = "mlp_bias", .pattern_key = "hybrid_override_pattern",
-          .plan = nemotron_h_plan, .mixer = nemotron_h_mamba, .feed_forward = nemotron_h_feed_forward},
+          .attention = "mixer", .mlp = "mixer", .mlp_names = "up_proj down_proj", .mlp_bias = "mlp_bias",
+          .pattern_key = "hybrid_override_pattern", .plan = nemotron_h_plan, .mixer = nemotron_h_mamba,
+          .feed_forward = nemotron_h_feed_forward},
     DecoderTraits{.model_type = "olmo", .final_norm = "", .norms = "", .norm = NormStyle::none,
           .qkv_bias = "attention_bias", .out_bias = "attention_bias"},
     DecoderTraits{.model_type = "olmo2", .norms = post_norms, .qkv_bias = "attention_bias",
@@ -528,15 +528,13 @@ constexpr std::array rows = {
           .plan = [](Decoder &, std::int64_t, LayerSpec &s) { s.mixer = MixerKind::recurrent; s.feed_forward
             = FeedForwardKind::none; }, .mixer = xlstm_layer,
           .layer_extra = [](Decoder &d, const LayerSpec &) { if (d.config.flag("use_bias")) {
-            d.builder.add("norm_mlstm.bias", {d.hidden}); d.builder.add("norm_ffn.bias", {d.hidden}); } },
-          .model_extra = [](Decoder &d) { if (d.config.flag("use_bias")) {
-            d.builder.add("backbone.out_norm.bias", {d.hidden}); } }},
+            d.builder.add("norm_mlstm.bias", {d.hidden}); d.builder.add("norm_ffn.bias", {d.hidden}); } }},
     DecoderTraits{.model_type = "youtu", .qkv_bias = "attention_bias", .mlp_bias = "mlp_bias", .latent = true},
     DecoderTraits{.model_type = "zamba", .final_norm = "final_layernorm", .norms = "",
           .position = PositionKind::none, .attention = "", .plan = zamba_plan, .mixer = zamba_layer},
     DecoderTraits{.model_type = "zamba2", .final_norm = "final_layernorm", .norms = "", .attention = "",
           .plan = zamba_plan, .mixer = zamba2_layer},
-    DecoderTraits{.model_type = "zaya", .moe = nullptr, .plan = zaya_plan, .mixer = zaya_attention,
+    DecoderTraits{.model_type = "zaya", .plan = zaya_plan, .mixer = zaya_attention,
           .layer_extra = zaya_layer, .feed_forward = zaya_experts, .model_extra = zaya_model},
 };
 // clang-format on

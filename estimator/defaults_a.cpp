@@ -185,7 +185,7 @@ const DefaultsRow defaults_first[] = {
      "n_routed_experts=256 kv_lora_rank=512 q_lora_rank=1024 qk_rope_head_dim=64 v_head_dim=128 "
      "qk_nope_head_dim=128 num_experts_per_tok=8 max_position_embeddings=524288 "
      "tie_word_embeddings=false attention_bias=false index_head_dim=128 index_n_heads=64 "
-     "mlp_bias=false head_dim=256 "},
+     "mlp_bias=false head_dim=256 shared_experts_intermediate_size=1536 "},
     {"electra",
      " vocab_size=30522 embedding_size=128 hidden_size=256 num_hidden_layers=12 "
      "num_attention_heads=4 intermediate_size=1024 max_position_embeddings=512 type_vocab_size=2 "
@@ -240,8 +240,8 @@ const DefaultsRow defaults_first[] = {
      " vocab_size=150144 hidden_size=2048 intermediate_size=6144 num_hidden_layers=49 "
      "num_attention_heads=32 num_key_value_heads=4 max_position_embeddings=262144 "
      "tie_word_embeddings=false sliding_window=513 decoder_sparse_step=1 "
-     "moe_intermediate_size=512 num_experts_per_tok=6 num_experts=256 head_dim=128 "
-     "attention_bias=false "},
+     "moe_intermediate_size=512 shared_expert_intermediate_size=1024 num_experts_per_tok=6 "
+     "num_experts=256 head_dim=128 attention_bias=false "},
     {"fsmt",
      " src_vocab_size=42024 tgt_vocab_size=42024 d_model=1024 max_position_embeddings=1024 "
      "encoder_ffn_dim=4096 encoder_layers=12 encoder_attention_heads=16 decoder_ffn_dim=4096 "

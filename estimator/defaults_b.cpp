@@ -25,18 +25,20 @@ const DefaultsRow defaults_second[] = {
      " vocab_size=128000 hidden_size=2560 num_hidden_layers=50 num_attention_heads=48 "
      "num_key_value_heads=4 max_position_embeddings=262144 tie_word_embeddings=false "
      "sliding_window=513 moe_intermediate_size=512 num_experts_per_tok=6 num_experts=384 "
-     "head_dim=128 "},
+     "head_dim=128 shared_expert_intermediate_size=512 "},
     {"laguna",
      " vocab_size=100352 hidden_size=2048 intermediate_size=8192 num_hidden_layers=40 "
      "num_attention_heads=48 num_key_value_heads=8 max_position_embeddings=131072 "
      "tie_word_embeddings=false sliding_window=512 moe_intermediate_size=512 "
-     "num_experts_per_tok=8 num_experts=256 head_dim=128 attention_bias=false "},
+     "shared_expert_intermediate_size=512 num_experts_per_tok=8 num_experts=256 head_dim=128 "
+     "attention_bias=false "},
     {"lara_mini",
      " vocab_size=151936 hidden_size=1024 num_hidden_layers=34 num_attention_heads=16 "
      "num_key_value_heads=4 max_position_embeddings=131072 tie_word_embeddings=true "
      "attention_bias=false head_dim=128 linear_conv_kernel_dim=4 linear_key_head_dim=128 "
      "linear_value_head_dim=128 linear_num_key_heads=8 linear_num_value_heads=16 "
-     "moe_intermediate_size=512 num_experts_per_tok=4 num_experts=128 sliding_window=512 "},
+     "moe_intermediate_size=512 shared_expert_intermediate_size=512 num_experts_per_tok=4 "
+     "num_experts=128 sliding_window=512 "},
     {"led",
      " vocab_size=50265 max_encoder_position_embeddings=16384 "
      "max_decoder_position_embeddings=1024 encoder_layers=12 encoder_ffn_dim=4096 "
@@ -261,8 +263,8 @@ const DefaultsRow defaults_second[] = {
      " vocab_size=151936 hidden_size=2048 intermediate_size=5632 num_hidden_layers=24 "
      "num_attention_heads=16 num_key_value_heads=16 max_position_embeddings=32768 "
      "tie_word_embeddings=false use_sliding_window=false sliding_window=4096 max_window_layers=28 "
-     "decoder_sparse_step=1 moe_intermediate_size=1408 num_experts_per_tok=4 num_experts=60 "
-     "qkv_bias=true "},
+     "decoder_sparse_step=1 moe_intermediate_size=1408 shared_expert_intermediate_size=5632 "
+     "num_experts_per_tok=4 num_experts=60 qkv_bias=true "},
     {"qwen3",
      " vocab_size=151936 hidden_size=4096 intermediate_size=22016 num_hidden_layers=32 "
      "num_attention_heads=32 num_key_value_heads=32 head_dim=128 max_position_embeddings=32768 "
@@ -274,7 +276,8 @@ const DefaultsRow defaults_second[] = {
      "num_key_value_heads=2 max_position_embeddings=32768 tie_word_embeddings=false "
      "attention_bias=false head_dim=256 linear_conv_kernel_dim=4 linear_key_head_dim=128 "
      "linear_value_head_dim=128 linear_num_key_heads=16 linear_num_value_heads=32 "
-     "moe_intermediate_size=512 num_experts_per_tok=8 num_experts=256 "},
+     "moe_intermediate_size=512 shared_expert_intermediate_size=512 num_experts_per_tok=8 "
+     "num_experts=256 "},
     {"qwen3_5_text",
      " vocab_size=248320 hidden_size=4096 intermediate_size=12288 num_hidden_layers=32 "
      "num_attention_heads=16 num_key_value_heads=4 max_position_embeddings=32768 "
@@ -292,7 +295,7 @@ const DefaultsRow defaults_second[] = {
      "tie_word_embeddings=false attention_bias=false head_dim=256 linear_conv_kernel_dim=4 "
      "linear_key_head_dim=128 linear_value_head_dim=128 linear_num_key_heads=16 "
      "linear_num_value_heads=32 decoder_sparse_step=1 moe_intermediate_size=512 "
-     "num_experts_per_tok=10 num_experts=512 "},
+     "shared_expert_intermediate_size=512 num_experts_per_tok=10 num_experts=512 "},
     {"recurrent_gemma",
      " num_hidden_layers=26 vocab_size=256000 hidden_size=2560 intermediate_size=7680 "
      "num_attention_heads=10 attention_window_size=2048 conv1d_width=4 "
