@@ -199,6 +199,21 @@ TEST(ReferencePages, DiffusionPageAgreesInItsPublishedCountAlone) {
   EXPECT_EQ(plan.parameters->total, 8'489'553'920);
   EXPECT_EQ(plan.parameters->total, page["published_scalars"].get<std::int64_t>());
   EXPECT_EQ(plan.reading, "transformers-semantics");
+  // The page read a dense decoder as a generic encoder; its other figures are shown beside ours and
+  // held to nothing.
+  ASSERT_TRUE(plan.memory.has_value());
+  const Json &memory = page["memory"];
+  const auto beside = [](const char *name, const std::string &theirs, const std::string &ours) {
+    fmt::print("{:<16} page {:<10} ours {}\n", name, theirs, ours);
+  };
+  beside("parameters", text(page, "derived_short"), print_parameters(plan.parameters->total));
+  beside("full fine-tune", text(memory, "full_fine_tune"),
+         printed(plan.memory->full_fine_tune_bytes));
+  beside("LoRA r16", text(memory, "lora_r16"), printed(plan.memory->lora_bytes));
+  beside("serve", text(memory, "serve_weights"), printed(plan.memory->serve_weights_bytes));
+  beside("KV at 4096", text(memory, "kv_cache_4096"), printed(plan.memory->kv_cache_bytes));
+  beside("one run", fmt::format("${:.2f}", page["est_one_run_usd"].get<double>()),
+         fmt::format("${:.2f}", plan.cost->one_run_usd));
 }
 
 TEST(ReferencePages, LlamaOfTheSameShapeHasThePagesMemory) {
