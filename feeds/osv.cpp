@@ -87,6 +87,32 @@ std::string state_sentence(const AffectedEntry &entry) {
   return {};
 }
 
+/// The revision that undoes all of it, "" when there is none.
+std::string undone_by(const Advisory &advisory) {
+  std::string revision;
+  for (const AffectedEntry &entry : advisory.affected) {
+    if (entry.state != AdvisoryState::reverted || entry.fixed.empty())
+      return {};
+    // Entries close one after the other; the record knows no order but its own, so only one
+    // revision can be named.
+    if (!revision.empty() && revision != entry.fixed)
+      return {};
+    revision = entry.fixed;
+  }
+  return revision;
+}
+
+std::string what_to_do(const Advisory &advisory) {
+  const std::string undone = undone_by(advisory);
+  std::string text = undone.empty()
+                         ? advice(advisory.impact)
+                         : fmt::format("Revision {} undoes it: take that one or a later one.",
+                                       markdown_code(undone));
+  if (is_revision(advisory.from) && advisory.from != advisory.to)
+    text += fmt::format(" The revision before it is {}.", markdown_code(advisory.from));
+  return text;
+}
+
 OrderedJson affected_json(const Advisory &advisory, const AffectedEntry &entry,
                           const OsvOptions &options) {
   OrderedJson events = OrderedJson::array();
@@ -186,9 +212,7 @@ std::string advisory_details(const Advisory &advisory) {
       out += "- " + markdown_text(change.sentence) + "\n";
     out += "\n";
   }
-  out += "### What to do\n\n" + advice(advisory.impact) + "\n";
-  if (is_revision(advisory.from) && advisory.from != advisory.to)
-    out += fmt::format("The revision before it is {}.\n", markdown_code(advisory.from));
+  out += "### What to do\n\n" + what_to_do(advisory) + "\n";
   if (advisory.introduced_is_lower_bound)
     out += "\nThe history before the first revision that was read is not known: the change may be "
            "older than the revision named here.\n";

@@ -103,7 +103,7 @@ private:
       if (const std::string *value = net::find_query(target, name);
           value != nullptr && value->size() <= longest_value) {
         asked.query[std::string(name)] = *value;
-        key += fmt::format("\n{}={}", name, *value);
+        key += fmt::format("\n{}={}", name, net::encode_segment(*value));
       }
     if (route.ages) {
       asked.now = std::chrono::floor<std::chrono::minutes>(asked.now);
@@ -175,10 +175,15 @@ private:
   }
 
   net::Response redirect(const net::Request &request, const std::string &path) {
-    // Relative to the origin that was asked: Host is never repeated.
-    Document document{.type = "text/plain; charset=utf-8", .body = "It lies at " + path + "\n"};
+    // Without an origin, so that Host is never repeated; with the folder that the public address
+    // lies in, if any.
+    const auto scheme = options_.public_url.find("://");
+    const auto folder = options_.public_url.find('/', scheme == std::string::npos ? 0 : scheme + 3);
+    const std::string at =
+        (folder == std::string::npos ? "" : options_.public_url.substr(folder)) + path;
+    Document document{.type = "text/plain; charset=utf-8", .body = "It lies at " + at + "\n"};
     document.status = 308;
-    document.location = path;
+    document.location = at;
     return deliver(request, *prepare(std::move(document)), now());
   }
 

@@ -76,6 +76,16 @@ TEST(Osv, TheSummaryIsOneLineOfAtMost120Characters) {
   EXPECT_TRUE(summary.starts_with("acme/tiny: "));
 }
 
+TEST(Osv, SaysWhichRevisionUndoesIt) {
+  Advisory advisory = sample::advisory();
+  EXPECT_EQ(advisory_details(advisory).find("undoes it"), std::string::npos)
+      << "one subject is still changed";
+  advisory.affected[0].state = AdvisoryState::reverted;
+  advisory.affected[0].fixed = sample::third_sha;
+  EXPECT_NE(advisory_details(advisory).find("Revision `" + sample::third_sha + "` undoes it"),
+            std::string::npos);
+}
+
 TEST(Osv, AnotherHubIsNamedInThePackageUrl) {
   EXPECT_EQ(osv(sample::advisory())["affected"][0]["package"]["purl"],
             "pkg:huggingface/acme/tiny?repository_url=https%3A%2F%2Fhub.example");

@@ -65,7 +65,7 @@ TEST_F(SiteTest, SendsOtherSpellingsOfARepoToItsPage) {
   for (const auto &[from, to] : cases) {
     const net::Response response = ask(from, {{"Host", "evil.example"}});
     EXPECT_EQ(response.status, 308) << from;
-    EXPECT_EQ(header(response, "Location"), to);
+    EXPECT_EQ(header(response, "Location"), "/tracker" + to) << "the folder of the public address";
   }
 }
 
@@ -138,6 +138,12 @@ TEST_F(SiteTest, TheBadgeOfAPinSaysHowFarItIsBehind) {
   EXPECT_EQ(message(std::string(40, '0')), "unknown pin");
   EXPECT_EQ(message("aaaaaaaa"), "2 behind, high") << "cut, and still one revision";
   EXPECT_EQ(message("aaa"), "unknown pin");
+}
+
+TEST_F(SiteTest, AQueryCannotTakeThePlaceOfAnother) {
+  const std::string pin = sample::first_sha;
+  const std::string forged = ask("/badges/acme/tiny.svg?pin=" + pin + "%0Astyle%3Dflat").body;
+  EXPECT_NE(ask("/badges/acme/tiny.svg?pin=" + pin + "&style=flat").body, forged);
 }
 
 TEST_F(SiteTest, BadgesAreNeverAnError) {

@@ -28,6 +28,15 @@ count=$(find "$records" -name '*.json' | wc -l)
   exit 1
 }
 
+# Every JSON document of the export against the schemas beside the words; 77 = the validator is missing.
+official=${HEADWATER_SHARED:-../shared}/schemas/osv-schema.json
+status=0
+python3 tests/http/validate_documents.py schemas "$exported" "$official" || status=$?
+[ "$status" -eq 0 ] || [ "$status" -eq 77 ] || {
+  printf 'failed: a document of the export disagrees with its schema\n'
+  exit 1
+}
+
 command -v go >/dev/null || skip osv-linter "go is missing"
 if [ ! -x "$work/bin/osv-linter" ]; then
   # The tool's own go.mod names another module path than its folder, so it is required by that name and replaced.
