@@ -34,21 +34,21 @@ const DefaultsRow defaults_first[] = {
      "num_hidden_layers=61 num_attention_heads=64 num_key_value_heads=64 n_shared_experts=1 "
      "n_routed_experts=192 kv_lora_rank=512 q_lora_rank=1536 qk_rope_head_dim=64 v_head_dim=128 "
      "qk_nope_head_dim=128 num_experts_per_tok=8 max_position_embeddings=32768 "
-     "tie_word_embeddings=false attention_bias=false "},
+     "tie_word_embeddings=false attention_bias=false first_k_dense_replace=1 "},
     {"axk2",
      " vocab_size=163840 hidden_size=2048 intermediate_size=5120 moe_intermediate_size=512 "
      "num_hidden_layers=48 num_attention_heads=32 num_key_value_heads=32 n_shared_experts=1 "
      "n_routed_experts=128 kv_lora_rank=128 q_lora_rank=384 qk_rope_head_dim=32 v_head_dim=64 "
      "qk_nope_head_dim=64 num_experts_per_tok=8 max_position_embeddings=131072 "
      "tie_word_embeddings=false attention_bias=false index_head_dim=128 index_n_heads=16 "
-     "head_dim=64 gated_norm_rank=16 "},
+     "head_dim=64 gated_norm_rank=16 first_k_dense_replace=1 "},
     {"bailing_hybrid",
      " vocab_size=157184 hidden_size=2560 intermediate_size=6144 moe_intermediate_size=768 "
      "num_hidden_layers=42 num_attention_heads=32 num_key_value_heads=32 n_shared_experts=1 "
      "kv_lora_rank=512 qk_rope_head_dim=64 v_head_dim=128 qk_nope_head_dim=128 "
      "num_experts_per_tok=8 first_k_dense_replace=2 max_position_embeddings=262144 "
      "tie_word_embeddings=false attention_bias=false num_local_experts=512 head_dim=128 "
-     "layer_group_size=6 "},
+     "layer_group_size=6 linear_num_heads=32 linear_head_dim=128 linear_conv_kernel_dim=4 "},
     {"bamba",
      " vocab_size=128000 tie_word_embeddings=false hidden_size=4096 intermediate_size=14336 "
      "num_hidden_layers=32 num_attention_heads=32 num_key_value_heads=8 "
@@ -63,7 +63,8 @@ const DefaultsRow defaults_first[] = {
      " vocab_size=151936 hidden_size=5120 intermediate_size=20480 num_hidden_layers=52 "
      "num_attention_heads=48 num_key_value_heads=8 max_position_embeddings=8192 "
      "tie_word_embeddings=false attention_bias=false sliding_window=512 "
-     "moe_intermediate_size=2560 num_experts_per_tok=8 num_experts=256 head_dim=128 "},
+     "moe_intermediate_size=2560 num_experts_per_tok=8 num_experts=256 head_dim=128 "
+     "first_k_dense_replace=3 "},
     {"bert",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
      "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 is_decoder=false "
@@ -161,7 +162,7 @@ const DefaultsRow defaults_first[] = {
      "num_experts_per_tok=6 n_routed_experts=256 n_shared_experts=1 "
      "max_position_embeddings=1048576 hc_mult=4 sliding_window=128 o_groups=8 o_lora_rank=1024 "
      "index_n_heads=64 index_head_dim=128 num_nextn_predict_layers=1 tie_word_embeddings=false "
-     "attention_bias=false mlp_bias=false "},
+     "attention_bias=false mlp_bias=false qk_rope_head_dim=64 "},
     {"diffllama",
      " vocab_size=32000 hidden_size=2048 intermediate_size=8192 num_hidden_layers=16 "
      "num_attention_heads=32 max_position_embeddings=2048 tie_word_embeddings=false "
@@ -185,12 +186,16 @@ const DefaultsRow defaults_first[] = {
      "n_routed_experts=256 kv_lora_rank=512 q_lora_rank=1024 qk_rope_head_dim=64 v_head_dim=128 "
      "qk_nope_head_dim=128 num_experts_per_tok=8 max_position_embeddings=524288 "
      "tie_word_embeddings=false attention_bias=false index_head_dim=128 index_n_heads=64 "
-     "mlp_bias=false head_dim=256 shared_experts_intermediate_size=1536 "},
+     "mlp_bias=false head_dim=256 shared_experts_intermediate_size=1536 first_k_dense_replace=1 "},
     {"electra",
      " vocab_size=30522 embedding_size=128 hidden_size=256 num_hidden_layers=12 "
      "num_attention_heads=4 intermediate_size=1024 max_position_embeddings=512 type_vocab_size=2 "
      "is_decoder=false add_cross_attention=false tie_word_embeddings=true "},
     {"emu3", " tie_word_embeddings=false "},
+    {"emu3_text_model",
+     " hidden_size=4096 vocab_size=184622 intermediate_size=14336 num_hidden_layers=32 "
+     "num_attention_heads=32 num_key_value_heads=8 max_position_embeddings=9216 "
+     "tie_word_embeddings=false "},
     {"encoder-decoder", "  "},
     {"ernie",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
@@ -241,7 +246,7 @@ const DefaultsRow defaults_first[] = {
      "num_attention_heads=32 num_key_value_heads=4 max_position_embeddings=262144 "
      "tie_word_embeddings=false sliding_window=513 decoder_sparse_step=1 "
      "moe_intermediate_size=512 shared_expert_intermediate_size=1024 num_experts_per_tok=6 "
-     "num_experts=256 head_dim=128 attention_bias=false "},
+     "num_experts=256 head_dim=128 attention_bias=false mlp_only_layers=0,1 "},
     {"fsmt",
      " src_vocab_size=42024 tgt_vocab_size=42024 d_model=1024 max_position_embeddings=1024 "
      "encoder_ffn_dim=4096 encoder_layers=12 encoder_attention_heads=16 decoder_ffn_dim=4096 "
@@ -271,7 +276,7 @@ const DefaultsRow defaults_first[] = {
      "num_attention_heads=8 num_key_value_heads=4 head_dim=256 max_position_embeddings=131072 "
      "tie_word_embeddings=true attention_bias=false sliding_window=512 "
      "vocab_size_per_layer_input=262144 hidden_size_per_layer_input=256 attention_k_eq_v=false "
-     "num_kv_shared_layers=0 enable_moe_block=false use_double_wide_mlp=false "},
+     "num_kv_shared_layers=0 enable_moe_block=false use_double_wide_mlp=false global_head_dim=512 "},
     {"gemma4_unified_assistant",
      " backbone_hidden_size=3840 use_ordered_embeddings=false num_centroids=2048 "
      "tie_word_embeddings=true "},
@@ -279,7 +284,7 @@ const DefaultsRow defaults_first[] = {
      " vocab_size=262144 hidden_size=2304 intermediate_size=9216 num_hidden_layers=30 "
      "num_attention_heads=8 num_key_value_heads=4 head_dim=256 max_position_embeddings=262144 "
      "tie_word_embeddings=true attention_bias=false sliding_window=1024 attention_k_eq_v=false "
-     "num_kv_shared_layers=0 use_double_wide_mlp=false "},
+     "num_kv_shared_layers=0 use_double_wide_mlp=false global_head_dim=512 "},
     {"git",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=6 num_attention_heads=12 "
      "intermediate_size=3072 max_position_embeddings=1024 tie_word_embeddings=false "},
@@ -302,7 +307,7 @@ const DefaultsRow defaults_first[] = {
      "num_hidden_layers=47 num_attention_heads=20 num_key_value_heads=20 n_shared_experts=1 "
      "n_routed_experts=64 kv_lora_rank=512 q_lora_rank=768 qk_rope_head_dim=64 v_head_dim=256 "
      "qk_nope_head_dim=192 num_experts_per_tok=4 max_position_embeddings=202752 "
-     "tie_word_embeddings=false attention_bias=false "},
+     "tie_word_embeddings=false attention_bias=false first_k_dense_replace=1 "},
     {"glm_moe_dsa",
      " vocab_size=154880 hidden_size=6144 intermediate_size=12288 moe_intermediate_size=2048 "
      "num_hidden_layers=78 num_attention_heads=64 num_key_value_heads=64 n_shared_experts=1 "
@@ -372,7 +377,7 @@ const DefaultsRow defaults_first[] = {
     {"hrm_text",
      " vocab_size=151808 hidden_size=1536 intermediate_size=4096 num_hidden_layers=16 "
      "num_attention_heads=12 max_position_embeddings=2048 tie_word_embeddings=false "
-     "attention_bias=false mlp_bias=false head_dim=128 "},
+     "attention_bias=false mlp_bias=false head_dim=128 num_layers_per_stack=16 "},
     {"hunyuan_v1_dense",
      " vocab_size=290943 hidden_size=4096 intermediate_size=11008 num_hidden_layers=32 "
      "num_attention_heads=32 max_position_embeddings=2048 tie_word_embeddings=false "
@@ -385,14 +390,15 @@ const DefaultsRow defaults_first[] = {
      " vocab_size=120832 hidden_size=4096 intermediate_size=13312 num_hidden_layers=80 "
      "num_attention_heads=64 num_key_value_heads=8 head_dim=128 max_position_embeddings=131072 "
      "tie_word_embeddings=false attention_bias=false mlp_bias=false num_experts=192 "
-     "num_experts_per_tok=8 num_shared_experts=1 moe_intermediate_size=1536 "},
+     "num_experts_per_tok=8 num_shared_experts=1 moe_intermediate_size=1536 "
+     "first_k_dense_replace=1 "},
     {"hy_v4",
      " vocab_size=120832 hidden_size=2816 intermediate_size=6912 moe_intermediate_size=768 "
      "num_hidden_layers=34 num_attention_heads=32 num_key_value_heads=32 head_dim=256 "
      "max_position_embeddings=262144 tie_word_embeddings=false attention_bias=false "
      "n_routed_experts=256 n_shared_experts=1 num_experts_per_tok=8 q_lora_rank=1536 "
      "kv_lora_rank=512 qk_nope_head_dim=192 qk_rope_head_dim=64 v_head_dim=256 index_head_dim=128 "
-     "index_n_heads=16 hc_mult=4 "},
+     "index_n_heads=16 hc_mult=4 first_k_dense_replace=1 "},
     {"hyperclovax",
      " vocab_size=32000 hidden_size=4096 intermediate_size=11008 num_hidden_layers=32 "
      "num_attention_heads=32 max_position_embeddings=2048 tie_word_embeddings=false "

@@ -13,14 +13,14 @@ const DefaultsRow defaults_second[] = {
     {"jetmoe",
      " vocab_size=32000 hidden_size=2048 num_hidden_layers=12 num_key_value_heads=16 "
      "kv_channels=128 intermediate_size=5632 max_position_embeddings=4096 num_local_experts=8 "
-     "num_experts_per_tok=2 tie_word_embeddings=true "},
+     "num_experts_per_tok=2 tie_word_embeddings=true num_attention_heads=32 "},
     {"kimi_linear",
      " vocab_size=163840 hidden_size=2304 intermediate_size=9216 moe_intermediate_size=1024 "
      "num_hidden_layers=27 num_attention_heads=32 num_key_value_heads=32 n_shared_experts=1 "
      "kv_lora_rank=512 qk_rope_head_dim=64 v_head_dim=128 qk_nope_head_dim=128 "
      "num_experts_per_tok=8 max_position_embeddings=1048576 tie_word_embeddings=false "
      "attention_bias=false num_local_experts=256 linear_head_dim=128 linear_num_heads=32 "
-     "linear_conv_kernel_dim=4 "},
+     "linear_conv_kernel_dim=4 first_k_dense_replace=1 "},
     {"kolibri1",
      " vocab_size=128000 hidden_size=2560 num_hidden_layers=50 num_attention_heads=48 "
      "num_key_value_heads=4 max_position_embeddings=262144 tie_word_embeddings=false "
@@ -31,7 +31,7 @@ const DefaultsRow defaults_second[] = {
      "num_attention_heads=48 num_key_value_heads=8 max_position_embeddings=131072 "
      "tie_word_embeddings=false sliding_window=512 moe_intermediate_size=512 "
      "shared_expert_intermediate_size=512 num_experts_per_tok=8 num_experts=256 head_dim=128 "
-     "attention_bias=false "},
+     "attention_bias=false first_k_dense_replace=1 "},
     {"lara_mini",
      " vocab_size=151936 hidden_size=1024 num_hidden_layers=34 num_attention_heads=16 "
      "num_key_value_heads=4 max_position_embeddings=131072 tie_word_embeddings=true "
@@ -111,12 +111,13 @@ const DefaultsRow defaults_second[] = {
      " vocab_size=152576 hidden_size=4096 intermediate_size=16384 num_hidden_layers=48 "
      "num_attention_heads=64 num_key_value_heads=4 max_position_embeddings=131072 "
      "tie_word_embeddings=false attention_bias=false moe_intermediate_size=2048 "
-     "num_experts_per_tok=8 n_routed_experts=256 head_dim=192 v_head_dim=128 sliding_window=129 "},
+     "num_experts_per_tok=8 n_routed_experts=256 head_dim=192 v_head_dim=128 sliding_window=129 "
+     "first_k_dense_replace=1 "},
     {"minicpm3",
      " vocab_size=73448 hidden_size=2560 intermediate_size=6400 num_hidden_layers=62 "
      "num_attention_heads=40 num_key_value_heads=40 max_position_embeddings=32768 "
      "tie_word_embeddings=true attention_bias=false mlp_bias=false kv_lora_rank=256 "
-     "q_lora_rank=768 qk_nope_head_dim=64 qk_rope_head_dim=32 "},
+     "q_lora_rank=768 qk_nope_head_dim=64 qk_rope_head_dim=32 v_head_dim=64 "},
     {"minimax",
      " vocab_size=32000 hidden_size=4096 intermediate_size=14336 num_hidden_layers=32 "
      "num_attention_heads=32 num_key_value_heads=8 max_position_embeddings=131072 "
@@ -208,7 +209,8 @@ const DefaultsRow defaults_second[] = {
     {"olmo_hybrid",
      " vocab_size=100352 hidden_size=3840 intermediate_size=11008 num_hidden_layers=32 "
      "num_attention_heads=30 max_position_embeddings=65536 tie_word_embeddings=false "
-     "attention_bias=false linear_conv_kernel_dim=4 "},
+     "attention_bias=false linear_conv_kernel_dim=4 linear_num_key_heads=30 "
+     "linear_num_value_heads=30 linear_key_head_dim=96 linear_value_head_dim=192 "},
     {"olmoe",
      " vocab_size=50304 hidden_size=2048 intermediate_size=2048 num_hidden_layers=16 "
      "num_attention_heads=16 max_position_embeddings=4096 tie_word_embeddings=false "
@@ -375,6 +377,10 @@ const DefaultsRow defaults_second[] = {
     {"t5",
      " vocab_size=32128 d_model=512 d_kv=64 d_ff=2048 num_layers=6 num_heads=8 "
      "relative_attention_num_buckets=32 feed_forward_proj=relu is_decoder=false "},
+    {"t5_gemma_module",
+     " hidden_size=2304 vocab_size=256000 intermediate_size=9216 num_hidden_layers=26 "
+     "num_attention_heads=8 num_key_value_heads=4 head_dim=256 max_position_embeddings=8192 "
+     "sliding_window=4096 tie_word_embeddings=true attention_bias=false "},
     {"t5gemma", " tie_word_embeddings=true vocab_size=256000 "},
     {"trocr",
      " vocab_size=50265 d_model=1024 decoder_layers=12 decoder_attention_heads=16 "
@@ -408,7 +414,7 @@ const DefaultsRow defaults_second[] = {
     {"xlnet", " vocab_size=32000 d_model=1024 n_layer=24 n_head=16 d_inner=4096 tie_word_embeddings=true "},
     {"xlstm",
      " vocab_size=50304 hidden_size=4096 num_hidden_layers=32 num_heads=8 use_bias=false "
-     "tie_word_embeddings=false ffn_round_up_to_multiple_of=64 "},
+     "tie_word_embeddings=false ffn_round_up_to_multiple_of=64 num_blocks=32 "},
     {"xmod",
      " vocab_size=30522 hidden_size=768 num_hidden_layers=12 num_attention_heads=12 "
      "intermediate_size=3072 max_position_embeddings=512 type_vocab_size=2 "
@@ -428,7 +434,8 @@ const DefaultsRow defaults_second[] = {
      " vocab_size=32000 max_position_embeddings=4096 hidden_size=2560 num_hidden_layers=54 "
      "mamba_d_state=64 mamba_d_conv=4 mamba_expand=2 mamba_ngroups=1 n_mamba_heads=8 "
      "use_conv_bias=true add_bias_linear=false num_attention_heads=32 num_mem_blocks=1 "
-     "use_shared_attention_adapter=false adapter_rank=128 tie_word_embeddings=true "},
+     "use_shared_attention_adapter=false adapter_rank=128 tie_word_embeddings=true "
+     "hybrid_layer_ids=6,12,18,24,30,36,42,47,51 "},
     {"zaya",
      " vocab_size=262272 hidden_size=2048 num_hidden_layers=40 num_attention_heads=8 "
      "num_key_value_heads=2 max_position_embeddings=131072 tie_word_embeddings=true "

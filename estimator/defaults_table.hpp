@@ -10,7 +10,7 @@ struct DefaultsRow {
 };
 
 /// Two halves of one table, sorted by model type.
-extern const DefaultsRow defaults_first[99];
-extern const DefaultsRow defaults_second[99];
+extern const DefaultsRow defaults_first[100];
+extern const DefaultsRow defaults_second[100];
 
 } // namespace headwater::estimator
