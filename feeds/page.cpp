@@ -23,6 +23,7 @@ namespace mustache = kainjow::mustache;
 constexpr std::size_t shown_value_bytes = 4000;
 constexpr std::size_t front_deltas = 20;
 constexpr std::size_t repo_deltas = 10;
+constexpr std::size_t shown_files = 500;
 
 std::string render(std::string_view name, const mustache::data &data) {
   mustache::mustache page{std::string(page_template(name))};
@@ -228,6 +229,30 @@ std::string in_layout(const SiteText &site, const std::string &title,
   return render("layout.html", data);
 }
 
+void set_files(mustache::data &data, const std::vector<FileEntry> &files) {
+  if (files.empty())
+    return;
+  mustache::data rows{mustache::data::type::list};
+  double bytes = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const FileEntry &file = files[i];
+    bytes += static_cast<double>(file.size);
+    if (i >= shown_files)
+      continue;
+    mustache::data row;
+    row.set("path", plain_text(file.path));
+    row.set("size", human_bytes(static_cast<double>(file.size)));
+    row.set("content", file.content_id().substr(0, 16));
+    rows.push_back(row);
+  }
+  data.set("has_files", true);
+  data.set("files", rows);
+  data.set("file_count", fmt::format("{} {}", files.size(), files.size() == 1 ? "file" : "files"));
+  data.set("file_bytes", human_bytes(bytes));
+  if (files.size() > shown_files)
+    data.set("more_files", std::to_string(files.size() - shown_files));
+}
+
 std::string front_sentence(const FrontPage &page) {
   std::size_t repos_with_open = 0;
   std::int64_t open = 0;
@@ -369,6 +394,7 @@ std::string repo_html(const RepoPage &page) {
     revisions.push_back(row);
   }
   data.set("revisions", revisions);
+  set_files(data, page.files);
   // The page shows the badge of its own site, wherever that is reached; what people copy is
   // absolute.
   data.set("badge_image", root + "badges/" + repo.name + ".svg");

@@ -29,7 +29,8 @@ struct RepoPage {
   std::vector<store::AdvisoryRecord> advisories;
   std::vector<store::DeltaRecord> deltas;
   std::vector<store::Revision> revisions;
-  std::string plan_json; ///< of the head; "" when there is none
+  std::string plan_json;             ///< of the head; "" when there is none
+  std::vector<FileEntry> files = {}; ///< of the head, by path
 };
 
 struct RevisionPage {

@@ -88,7 +88,7 @@ Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
     return std::unexpected(repo.error());
   if (!*repo)
     return std::optional<feeds::RepoPage>();
-  feeds::RepoPage page{site_text(request), std::move(**repo), {}, {}, {}, {}};
+  feeds::RepoPage page{site_text(request), std::move(**repo), {}, {}, {}, {}, {}};
   Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of(page.repo.id);
   Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(page.repo.id, most_deltas);
   Result<std::vector<store::Revision>> revisions = request.store.revisions(page.repo.id);
@@ -105,6 +105,13 @@ Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
   for (const store::Revision &revision : page.revisions)
     if (revision.sha == page.repo.head)
       page.plan_json = revision.plan_json;
+  if (!page.repo.head.empty()) {
+    Result<std::optional<Snapshot>> head = request.store.snapshot(page.repo.id, page.repo.head);
+    if (!head)
+      return std::unexpected(head.error());
+    if (*head)
+      page.files = std::move((*head)->files);
+  }
   return std::optional(std::move(page));
 }
 

@@ -43,7 +43,8 @@ TEST(Osv, HasOneAffectedEntryForEachSubjectWithItsOwnRange) {
 
 TEST(Osv, EveryRangeIsAGitRange) {
   // A range of another type under ecosystem GIT ends a scanner's whole run.
-  for (const Json &entry : osv(sample::advisory())["affected"])
+  const Json json = osv(sample::advisory());
+  for (const Json &entry : json["affected"])
     for (const Json &range : entry["ranges"]) {
       EXPECT_EQ(range["type"], "GIT");
       EXPECT_TRUE(range.contains("repo"));
@@ -235,8 +236,13 @@ Outputs render_everything() {
   revision.date = "2026-08-14T14:44:41Z";
   revision.note = hostile;
   const FrontPage front{site, {repo}, {record}};
-  const RepoPage page{site,     repo,       {sample::record(advisory), sample::record(withdrawn)},
-                      {record}, {revision}, ""};
+  const RepoPage page{site,
+                      repo,
+                      {sample::record(advisory), sample::record(withdrawn)},
+                      {record},
+                      {revision},
+                      "",
+                      {{hostile, std::string(40, 'f'), 12, ""}}};
   const RevisionPage of_revision{site, repo, revision, {record}};
   const AdvisoryFeed feed{site, hostile, "", page.advisories};
 

@@ -96,6 +96,7 @@ protected:
       snapshot->facts.identity = identity;
       snapshot->facts.head = shas[i];
       snapshot->facts.is_private = hidden;
+      snapshot->files = {{"config.json", std::string(40, 'e'), 654}};
       snapshot->commit = {shas[i], "commit " + std::to_string(i),
                           "2026-08-1" + std::to_string(i + 3) + "T00:00:00Z"};
       store::RevisionWrite write;
