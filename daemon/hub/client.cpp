@@ -29,11 +29,11 @@ constexpr std::size_t max_pages = 1000;
 constexpr std::size_t max_files = 200'000;
 
 constexpr std::string_view all_fields =
-    "?expand[]=sha&expand[]=lastModified&expand[]=gated&expand[]=private&expand[]=disabled&expand[]"
+    "?expand=sha&expand=lastModified&expand=gated&expand=private&expand=disabled&expand"
     "=tags"
-    "&expand[]=library_name&expand[]=pipeline_tag&expand[]=createdAt&expand[]=safetensors";
-constexpr std::string_view poll_fields = "?expand[]=sha&expand[]=lastModified&expand[]=gated&"
-                                         "expand[]=private&expand[]=disabled&expand[]=tags";
+    "&expand=library_name&expand=pipeline_tag&expand=createdAt&expand=safetensors";
+constexpr std::string_view poll_fields = "?expand=sha&expand=lastModified&expand=gated&"
+                                         "expand=private&expand=disabled&expand=tags";
 
 /// "org/name" as a path; the slash between the parts stays.
 std::string repo_path(const std::string &name) {

@@ -158,8 +158,11 @@ TEST_F(ReplayTest, RecordedHistoriesAreReadToTheEnd) {
       folders += entry.is_directory() ? 1 : 0;
     EXPECT_EQ(repo.revision_count, folders) << repo.name;
     const auto revisions = *store_->revisions(repo.id);
+    // A few recordings keep the pointer in place of a weight file: such a file is said, and nothing
+    // else may be.
     for (const store::Revision &revision : revisions)
-      EXPECT_EQ(revision.status, store::RevisionStatus::read)
+      EXPECT_TRUE(revision.status == store::RevisionStatus::read ||
+                  revision.note.find(".safetensors: its header says") != std::string::npos)
           << repo.name << " " << revision.sha << ": " << revision.note;
     const auto records = *store_->advisories_of(repo.id);
     for (const store::AdvisoryRecord &record : records) {
