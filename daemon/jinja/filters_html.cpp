@@ -1,5 +1,6 @@
 // Filters for HTML and URLs.
 
+#include "daemon/jinja/merge_sort.hpp"
 #include "daemon/jinja/runtime.hpp"
 #include "daemon/jinja/text.hpp"
 
@@ -480,7 +481,7 @@ void pretty(Runtime &runtime, std::string &out, const Value &value, std::size_t 
     for (const DictEntry &entry : value.dict->all()) {
       entries.emplace_back(entry.key, entry.value);
     }
-    std::stable_sort(entries.begin(), entries.end(), [&](const auto &a, const auto &b) {
+    merge_sort(entries, [&](const auto &a, const auto &b) {
       bool same = a.first.is_string() == b.first.is_string();
       return same ? runtime.ordered(a.first, b.first, "<")
                   : type_name(a.first) < type_name(b.first);

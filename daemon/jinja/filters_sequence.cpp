@@ -1,5 +1,6 @@
 // Filters over sequences: sort, map, select, groupby, batch...
 
+#include "daemon/jinja/merge_sort.hpp"
 #include "daemon/jinja/runtime.hpp"
 #include "daemon/jinja/text.hpp"
 
@@ -74,7 +75,7 @@ std::vector<std::size_t> sorted_order(Runtime &runtime, const std::vector<Value>
     // Python reverses, sorts and reverses again, so that equal items keep their order.
     std::reverse(order.begin(), order.end());
   }
-  std::stable_sort(order.begin(), order.end(), less);
+  merge_sort(order, less);
   if (reverse) {
     std::reverse(order.begin(), order.end());
   }

@@ -20,7 +20,7 @@ namespace headwater::jinja {
 struct Limits {
   std::size_t source_bytes = 2U << 20U;
   std::int64_t fuel_steps =
-      1'500'000; ///< one an evaluated node; bulk work costs in proportion to its bytes
+      1'000'000; ///< one an evaluated node; bulk work costs in proportion to its bytes
   std::size_t output_bytes = 8U << 20U;
   std::size_t allocation_bytes = 64U << 20U; ///< all values made during one render
   int call_depth = 150;                      ///< macro calls and recursive loops inside each other

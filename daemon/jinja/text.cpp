@@ -266,6 +266,13 @@ bool is_identifier(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     bool first = at == 0;
     char32_t point = next_code_point(text, at);
+    if (point < 0x80) {
+      bool letter = point == '_' || ((point | 0x20U) >= 'a' && (point | 0x20U) <= 'z');
+      if (!letter && (first || point < '0' || point > '9')) {
+        return false;
+      }
+      continue;
+    }
     bool good = point == '_' || (first ? u_hasBinaryProperty(icu(point), UCHAR_XID_START) != 0
                                        : u_hasBinaryProperty(icu(point), UCHAR_XID_CONTINUE) != 0);
     if (!good) {

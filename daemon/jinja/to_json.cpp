@@ -1,3 +1,4 @@
+#include "daemon/jinja/merge_sort.hpp"
 #include "daemon/jinja/runtime.hpp"
 #include "daemon/jinja/text.hpp"
 
@@ -201,7 +202,7 @@ private:
       entries.push_back(&entry);
     }
     if (style_.sort_keys) {
-      std::stable_sort(entries.begin(), entries.end(), [&](const DictEntry *a, const DictEntry *b) {
+      merge_sort(entries, [&](const DictEntry *a, const DictEntry *b) {
         runtime_.spend(1);
         return runtime_.ordered(a->key, b->key, "<");
       });
