@@ -59,14 +59,15 @@ public:
   }
 
 private:
-  /// Where a canonical pointer stands in a file.
+  /// Where a canonical pointer stands in one of the two files.
   static std::string original(const CanonicalConfig &config, const std::string &pointer) {
     const auto at = config.moved.find(pointer);
     return at != config.moved.end() ? at->second : pointer;
   }
 
   std::string place(const std::string &pointer, bool in_after) const {
-    return path_ + "#" + original(in_after ? right_ : left_, pointer);
+    const std::string here = original(in_after ? right_ : left_, pointer);
+    return path_ + "#" + (here != pointer ? here : original(in_after ? left_ : right_, pointer));
   }
 
   void add(std::string_view kind, const std::string &pointer, const Json *before, const Json *after, std::string sentence) {

@@ -68,12 +68,14 @@ private:
 
   void clean(Json &rope, const std::string &at, const std::string &from) {
     if (const auto type = rope.find("type"); type != rope.end()) {
-      // Some files carry both names; they say the same, and the newer one is read first.
-      if (!rope.contains("rope_type")) {
+      // Some files carry both names for old readers; where they say the same, one is enough.
+      const bool both = rope.contains("rope_type");
+      if (!both) {
         rope["rope_type"] = *type;
         out_.moved[at + "/rope_type"] = from + "/type";
       }
-      rope.erase("type");
+      if (!both || rope["rope_type"] == *type)
+        rope.erase("type");
     }
     alias(rope, at);
   }
@@ -99,10 +101,7 @@ private:
     if (!by_layer_type) {
       for (const auto &[key, name] : rope_keys)
         take(config, at, key, rope, place, name);
-      if (rope.contains("original_max_position_embeddings"))
-        config.erase("original_max_position_embeddings");
-      else if (config.contains("original_max_position_embeddings"))
-        take(config, at, "original_max_position_embeddings", rope, place, "original_max_position_embeddings");
+      take(config, at, "original_max_position_embeddings", rope, place, "original_max_position_embeddings");
     }
     if (const auto local = config.find("rope_local_base_freq"); local != config.end() && !by_layer_type) {
       Json both;
@@ -121,7 +120,9 @@ private:
     } else if (!by_layer_type && !rope.empty() && !rope.contains("rope_type")) {
       rope["rope_type"] = "default";
     }
-    config.erase("rope_scaling");
+    if (const auto scaling = config.find("rope_scaling");
+        scaling != config.end() && (scaling->is_null() || !config.contains("rope_parameters")))
+      config.erase(scaling);
     config.erase("rope_parameters");
     if (!rope.empty())
       config["rope_parameters"] = std::move(rope);
@@ -135,6 +136,8 @@ private:
     if (!rope.contains(name) && !value->is_null()) {
       rope[name] = *value;
       out_.moved[place + "/" + name] = at + "/" + key;
+    } else if (!value->is_null() && rope[name] != *value) {
+      return;
     }
     config.erase(key);
   }

@@ -113,10 +113,10 @@ private:
       names.insert(item.name);
     std::set<std::string> settled;
     for (const EffectiveTemplate &old : before) {
-      if (named(after, old.name) != nullptr)
+      if (old.name != old.path || named(after, old.name) != nullptr)
         continue;
       const auto same = std::ranges::find_if(after, [&](const EffectiveTemplate &item) {
-        return item.text == old.text && named(before, item.name) == nullptr && !settled.contains(item.name);
+        return item.name == item.path && item.text == old.text && named(before, item.name) == nullptr && !settled.contains(item.name);
       });
       if (same == after.end())
         continue;
