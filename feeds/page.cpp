@@ -75,7 +75,7 @@ mustache::data change_data(const Change &change) {
       change.before_json == "null" ? "" : readable_value(change.before_json, shown_value_bytes);
   const std::string after =
       change.after_json == "null" ? "" : readable_value(change.after_json, shown_value_bytes);
-  if (!before.empty() || !after.empty()) {
+  if (before != after) {
     data.set("has_values", true);
     const MarkedSides sides = mark_difference(before, after);
     if (!before.empty())
