@@ -12,6 +12,19 @@ namespace {
 
 constexpr int max_native_depth = 3000;
 
+/// Counts how deep our own calls are: a template must not use up the stack.
+struct Depth {
+  explicit Depth(int &of) : depth(of) {
+    if (++depth > max_native_depth) {
+      raise(ErrorClass::RecursionError, "maximum recursion depth exceeded");
+    }
+  }
+  Depth(const Depth &) = delete;
+  Depth &operator=(const Depth &) = delete;
+  ~Depth() { --depth; }
+  int &depth;
+};
+
 } // namespace
 
 Interpreter::Interpreter(const Program &program, const VariableSet &variables, const Limits &limits,
@@ -130,6 +143,7 @@ Interpreter::Flow Interpreter::execute(const Node &node) {
     check_output();
     return Flow::normal;
   }
+  Depth deeper(native_depth_);
   line_ = node.line;
   switch (node.op) {
   case Op::print:
@@ -786,17 +800,7 @@ Value Interpreter::loop_attribute(Loop &loop, std::string_view name) {
 
 Value Interpreter::evaluate(const Node &node) {
   runtime_.spend(1);
-  struct Depth {
-    explicit Depth(int &of) : depth(of) {
-      if (++depth > max_native_depth) {
-        raise(ErrorClass::RecursionError, "maximum recursion depth exceeded");
-      }
-    }
-    Depth(const Depth &) = delete;
-    Depth &operator=(const Depth &) = delete;
-    ~Depth() { --depth; }
-    int &depth;
-  } deeper(native_depth_);
+  Depth deeper(native_depth_);
   switch (node.op) {
   case Op::constant:
     return node.value;

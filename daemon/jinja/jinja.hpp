@@ -23,7 +23,7 @@ struct Limits {
       1'000'000; ///< one an evaluated node; bulk work costs in proportion to its bytes
   std::size_t output_bytes = 8U << 20U;
   std::size_t allocation_bytes = 64U << 20U; ///< all values made during one render
-  int call_depth = 150;                      ///< macro calls and recursive loops inside each other
+  int call_depth = 195;                      ///< macro calls and recursive loops inside each other
 };
 
 /// What jinja2 (or Python below it) would have raised.

@@ -17,7 +17,7 @@ using Words = std::vector<std::string_view>;
 using NodeList = std::vector<Node *>;
 
 // Python stops jinja2's own recursive descent near these depths.
-constexpr int max_expression_depth = 68;
+constexpr int max_expression_depth = 70;
 constexpr int max_statement_depth = 200;
 constexpr int max_tree_depth = 300;
 

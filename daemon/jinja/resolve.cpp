@@ -18,7 +18,7 @@ namespace headwater::jinja {
 namespace {
 
 constexpr int max_nested_loops = 20;
-constexpr int max_indentation = 98;
+constexpr int max_indentation = 99;
 
 /// A Python function of the compiled template.
 struct Function {

@@ -80,6 +80,9 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"SelfRecursion", "{% macro a(n) %}{{ a(n + 1) }}{% endmacro %}{{ a(0) }}"},
         Hostile{"MutualRecursion", "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() "
                                    "}}{% endmacro %}{{ a() }}"},
+        Hostile{"RecursionThroughDeepBlocks", "{% macro a() %}" + repeated("{% if 1 %}", 90) +
+                                                  "{{ a() }}" + repeated("{% endif %}", 90) +
+                                                  "{% endmacro %}{{ a() }}"},
         Hostile{"RecursiveLoop", "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"},
         Hostile{"FanOut", "{% macro a(n) %}{% if n %}{{ a(n - 1) }}{{ a(n - 1) }}{% endif %}{% "
                           "endmacro %}{{ a(60) }}"},
