@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -100,36 +101,27 @@ void xlnet_layer(Decoder &decoder, const LayerSpec &spec) {
 
 namespace {
 
-bool hybrid_layer(const Decoder &decoder, std::int64_t index) {
-  const std::string_view type = type_of(decoder, index);
-  if (!type.empty()) {
-    return type == "hybrid";
-  }
+// The layers that run the shared block, in order: one pass, for configs of any length.
+std::vector<std::int64_t> hybrid_layers(const Decoder &decoder) {
   const Config &config = decoder.config;
-  if (config.model_type() == "zamba2") {
-    const std::vector<std::int64_t> ids = config.numbers("hybrid_layer_ids");
-    return std::ranges::find(ids, index) != ids.end();
+  const bool second = config.model_type() == "zamba2";
+  std::vector<std::int64_t> ids;
+  if (second && decoder.types.empty()) {
+    ids = config.numbers("hybrid_layer_ids");
+    std::ranges::sort(ids);
   }
   const std::int64_t period = std::max<std::int64_t>(1, config.size_or("attn_layer_period", 6));
-  return index == 2 ||
-         (index > 2 && index % period == config.size_or("attn_layer_offset", 4) % period + 1);
-}
-
-std::int64_t hybrids_before(const Decoder &decoder, std::int64_t index) {
-  std::int64_t count = 0;
-  for (std::int64_t layer = 0; layer < index; ++layer) {
-    count += hybrid_layer(decoder, layer) ? 1 : 0;
-  }
-  return count;
-}
-
-std::int64_t hybrid_at(const Decoder &decoder, std::int64_t position) {
-  for (std::int64_t layer = 0; layer < decoder.layers; ++layer) {
-    if (hybrid_layer(decoder, layer) && position-- == 0) {
-      return layer;
+  const std::int64_t offset = config.size_or("attn_layer_offset", 4) % period + 1;
+  std::vector<std::int64_t> layers;
+  for (std::int64_t index = 0; index < decoder.layers; ++index) {
+    const std::string_view type = type_of(decoder, index);
+    const bool listed = second ? std::ranges::binary_search(ids, index)
+                               : index == 2 || (index > 2 && index % period == offset);
+    if (type.empty() ? listed : type == "hybrid") {
+      layers.push_back(index);
     }
   }
-  return 0;
+  return layers;
 }
 
 // Zamba's Mamba-1 splits its selective scan into heads.
@@ -189,12 +181,22 @@ void add_attention_facts(Mixer &mixer, const LayerSpec &spec, std::int64_t dim) 
 
 } // namespace
 
-// variant: 0 plain, else 1 + the number of hybrid layers before.
+// variant: 0 plain; 1 + the copy for the layers that hold a copy of the shared block; beyond them,
+// for the layers that use it again, 1 + copies + the copy.
 void zamba_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
   spec.mixer = MixerKind::mamba1;
   spec.feed_forward = FeedForwardKind::none;
-  spec.variant = hybrid_layer(decoder, index) ? 1 + hybrids_before(decoder, index) : 0;
   spec.heads = decoder.config.positive("num_attention_heads");
+  const std::vector<std::int64_t> hybrids = hybrid_layers(decoder);
+  const auto found = std::ranges::lower_bound(hybrids, index);
+  if (found == hybrids.end() || *found != index) {
+    spec.variant = 0;
+    return;
+  }
+  const std::int64_t copies =
+      std::max<std::int64_t>(1, decoder.config.size_or("num_mem_blocks", 1));
+  const std::int64_t position = found - hybrids.begin();
+  spec.variant = 1 + (position < copies ? position : copies + position % copies);
 }
 
 void zamba_layer(Decoder &decoder, const LayerSpec &spec) {
@@ -220,7 +222,8 @@ void zamba_layer(Decoder &decoder, const LayerSpec &spec) {
   const std::int64_t kv_heads = config.size_or("num_key_value_heads", spec.heads);
   add_attention_facts(mixer, spec, dim);
   mixer.kv_heads = kv_heads;
-  const std::string home = fmt::format("model.layers.{}.shared_transf.", hybrid_at(decoder, 0));
+  const std::string home =
+      fmt::format("model.layers.{}.shared_transf.", hybrid_layers(decoder).front());
   const auto weight = [&](std::string_view name, std::initializer_list<std::int64_t> shape) {
     const std::string full = fmt::format("{}.weight", name);
     if (spec.variant == 1) {
@@ -262,14 +265,15 @@ void zamba2_layer(Decoder &decoder, const LayerSpec &spec) {
   const std::int64_t blocks = std::max<std::int64_t>(1, config.size_or("num_mem_blocks", 1));
   const std::int64_t position = spec.variant - 1;
   const std::int64_t block = position % blocks;
-  const std::int64_t uses = hybrids_before(decoder, decoder.layers);
+  const std::vector<std::int64_t> hybrids = hybrid_layers(decoder);
+  const std::int64_t uses = std::ssize(hybrids);
   const std::int64_t both = config.size_or("attention_hidden_size", 2 * hidden);
   const std::int64_t dim = config.size_or("attention_head_dim", both / spec.heads);
   const std::int64_t width = config.positive("intermediate_size");
   const std::int64_t rank = config.size_or("adapter_rank", 128);
   add_attention_facts(mixer, spec, dim);
   const std::string home =
-      fmt::format("model.layers.{}.shared_transformer.", hybrid_at(decoder, block));
+      fmt::format("model.layers.{}.shared_transformer.", hybrids[static_cast<std::size_t>(block)]);
   const bool bias = config.flag("add_bias_linear");
   const auto part = [&](const std::string &name, std::initializer_list<std::int64_t> shape) {
     if (position < blocks) {
