@@ -115,7 +115,8 @@ Result<void> put_advisories(Database &db, std::int64_t repo_id,
   return {};
 }
 
-/// The advisory that the delta made: the last of those that name it, behind the ones that it only closed.
+/// The advisory that the delta made: the last of those that name it, behind the ones that it only
+/// closed.
 std::string advisory_of(const Delta &delta, const std::vector<AdvisoryRecord> &records) {
   for (auto at = records.rbegin(); at != records.rend(); ++at)
     if (at->advisory.to == delta.to && at->advisory.from == delta.from)
@@ -140,10 +141,12 @@ Result<void> put_delta(Database &db, std::int64_t repo_id, const Delta &delta,
   return db.run("UPDATE repo SET last_changed = ? WHERE id = ?", {}, delta.date, repo_id);
 }
 
-/// Stores the facts; a new name keeps the old one as a former name.
+/// Stores the facts and whether an anonymous client could read the repo; a new name keeps the old
+/// one as a former name.
 Result<void> put_facts(Database &db, std::int64_t repo_id, const RepoFacts &facts) {
-  Result<void> done =
-      db.run("UPDATE repo SET facts_json = ? WHERE id = ?", {}, facts_to_text(facts), repo_id);
+  const bool readable = !facts.is_private && facts.gate == Gate::open && !facts.disabled;
+  Result<void> done = db.run("UPDATE repo SET facts_json = ?, anonymous_can_read = ? WHERE id = ?",
+                             {}, facts_to_text(facts), readable, repo_id);
   if (!done || facts.name.empty())
     return done;
   std::string name;
@@ -271,11 +274,9 @@ Result<void> write_revision(Database &db, const RevisionWrite &write, const std:
 
 Result<void> write_access(Database &db, const AccessWrite &write, const std::string &now) {
   Result<void> done = put_facts(db, write.repo_id, write.facts);
-  const bool readable =
-      !write.facts.is_private && write.facts.gate == Gate::open && !write.facts.disabled;
   if (done)
-    done = db.run("UPDATE repo SET state = ?, state_note = ?, anonymous_can_read = ? WHERE id = ?",
-                  {}, to_string(write.state), write.state_note, readable, write.repo_id);
+    done = db.run("UPDATE repo SET state = ?, state_note = ? WHERE id = ?", {},
+                  to_string(write.state), write.state_note, write.repo_id);
   if (done && write.has_delta)
     done = put_delta(db, write.repo_id, write.delta, write.advisories, now);
   if (done)

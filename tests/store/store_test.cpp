@@ -257,6 +257,18 @@ TEST_F(StoreTest, GatedFactsMakeARepoUnreadableForTheAnonymous) {
   EXPECT_EQ(after.state_note, "ask for access");
 }
 
+TEST_F(StoreTest, ARepoThatIsPrivateFromItsFirstReadIsNotPublic) {
+  const auto store = open();
+  const Repo repo = *store->ensure_repo("acme/tiny", "main");
+  const RevisionWrite open_one = write_of(repo.id, 'a', {{"config.json", "{}"}});
+  RevisionWrite write = open_one;
+  auto snapshot = std::make_shared<Snapshot>(*open_one.snapshot);
+  snapshot->facts.is_private = true;
+  write.snapshot = snapshot;
+  ASSERT_TRUE(store->write_revision(write));
+  EXPECT_FALSE((**store->find_repo("acme/tiny")).is_public());
+}
+
 TEST_F(StoreTest, ANewerDatabaseIsRefusedAndLeftAsItIs) {
   std::filesystem::create_directories(folder_);
   {
