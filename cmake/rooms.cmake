@@ -20,7 +20,7 @@ function(headwater_test name)
     return()
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+    set(ARG_TIMEOUT 1200) # room for sanitizers; nothing is slow in the release build
   endif()
   add_executable(${name}_tests ${ARG_SOURCES})
   target_link_libraries(${name}_tests PRIVATE ${ARG_USES} GTest::gtest GTest::gtest_main headwater_warnings)
