@@ -172,8 +172,6 @@ constexpr std::array keys{
         [](Config &c, const toml::node &n) { return put(c.history, history_of(n)); }},
     Key{"poll.concurrency",
         [](Config &c, const toml::node &n) { return put(c.concurrency, integer_of(n, 1, 64)); }},
-    Key{"poll.settle",
-        [](Config &c, const toml::node &n) { return put(c.settle, duration_of(n)); }},
     Key{"advisories.prefix",
         [](Config &c, const toml::node &n) -> Result<void> {
           Result<std::string> text = text_of(n);
@@ -515,8 +513,7 @@ std::string show_config(const Config &config) {
   line(fmt::format("\n[poll]\ninterval = \"{}s\"\nconfirm = {}\nconfirm_span = \"{}s\"",
                    config.poll_interval.count(), config.confirm, config.confirm_span.count()));
   line("history = " + toml_text(config.history));
-  line(
-      fmt::format("concurrency = {}\nsettle = \"{}s\"", config.concurrency, config.settle.count()));
+  line(fmt::format("concurrency = {}", config.concurrency));
   line("\n[advisories]\nprefix = " + toml_text(config.advisory_prefix));
   line("\n[control]\nsocket = " + toml_text(config.socket_path));
   line("\n[log]\nlevel = " + toml_text(config.log_level));

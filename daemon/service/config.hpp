@@ -53,7 +53,6 @@ struct Config {
   std::chrono::seconds confirm_span{1800};
   std::string history = "20";
   int concurrency = 4;
-  std::chrono::seconds settle{0};
 
   std::string advisory_prefix = "x_HEADWATER";
   std::string socket_path = "/run/headwater/control.sock";

@@ -1,5 +1,6 @@
 #include "daemon/service/daemon.hpp"
 
+#include "daemon/diff/rules.hpp"
 #include "daemon/http/admin.hpp"
 #include "daemon/http/control.hpp"
 #include "daemon/http/site.hpp"
@@ -27,10 +28,14 @@ constexpr std::string_view database_name = "headwater.db";
 
 LogLevel log_level(track::LogLevel level) {
   switch (level) {
-  case track::LogLevel::debug: return LogLevel::debug;
-  case track::LogLevel::info: return LogLevel::info;
-  case track::LogLevel::warning: return LogLevel::warning;
-  case track::LogLevel::error: return LogLevel::error;
+  case track::LogLevel::debug:
+    return LogLevel::debug;
+  case track::LogLevel::info:
+    return LogLevel::info;
+  case track::LogLevel::warning:
+    return LogLevel::warning;
+  case track::LogLevel::error:
+    return LogLevel::error;
   }
   return LogLevel::info;
 }
@@ -38,7 +43,8 @@ LogLevel log_level(track::LogLevel level) {
 /// A thread that runs network coroutines for as long as this lives.
 class NetworkThread {
 public:
-  NetworkThread() : guard_(boost::asio::make_work_guard(context_)), thread_([this] { context_.run(); }) {}
+  NetworkThread()
+      : guard_(boost::asio::make_work_guard(context_)), thread_([this] { context_.run(); }) {}
   ~NetworkThread() {
     guard_.reset();
     context_.stop();
@@ -63,7 +69,25 @@ hub::HubOptions hub_options(const Config &config, const std::string &token) {
   return options;
 }
 
-track::TrackOptions track_options(const Config &config, const std::string &origin, const std::function<TimePoint()> &clock) {
+/// A config's rules as the diff room applies them; a level is set from both sides.
+std::vector<diff::UserRule> user_rules(const std::vector<Rule> &rules) {
+  std::vector<diff::UserRule> out;
+  const auto add = [&](const Rule &rule, diff::UserRule::Action action) {
+    out.push_back({action, rule.repo, rule.kind, rule.subject, rule.level.value_or(Level::low)});
+  };
+  for (const Rule &rule : rules) {
+    if (rule.ignore) {
+      add(rule, diff::UserRule::Action::ignore);
+      continue;
+    }
+    add(rule, diff::UserRule::Action::raise);
+    add(rule, diff::UserRule::Action::lower);
+  }
+  return out;
+}
+
+track::TrackOptions track_options(const Config &config, const std::string &origin,
+                                  const std::function<TimePoint()> &clock) {
   track::TrackOptions options;
   options.advise.prefix = config.advisory_prefix;
   options.advise.origin = origin;
@@ -72,6 +96,10 @@ track::TrackOptions track_options(const Config &config, const std::string &origi
   options.confirm.span = config.confirm_span;
   options.concurrency = config.concurrency;
   options.clock = clock;
+  if (!config.rules.empty())
+    options.rules = [rules = user_rules(config.rules)](Delta &delta) {
+      delta = diff::apply_rules(std::move(delta), rules);
+    };
   options.seed = std::random_device()();
   return options;
 }
@@ -88,9 +116,12 @@ public:
   static Result<std::unique_ptr<Daemon>> start(DaemonOptions options) {
     auto daemon = std::make_unique<RunningDaemon>(std::move(options));
     Result<void> started = daemon->open_store();
-    if (started) started = daemon->listen();
-    if (started) started = daemon->track();
-    if (!started) return std::unexpected(started.error());
+    if (started)
+      started = daemon->listen();
+    if (started)
+      started = daemon->track();
+    if (!started)
+      return std::unexpected(started.error());
     return daemon;
   }
 
@@ -105,16 +136,26 @@ public:
   Result<void> reload(const Config &config) override {
     std::vector<std::string> needs_restart;
     const Config &now = options_.config;
-    if (config.hub_endpoint != now.hub_endpoint) needs_restart.emplace_back("hub.endpoint");
-    if (config.state_folder != now.state_folder) needs_restart.emplace_back("state.folder");
-    if (config.listen != now.listen) needs_restart.emplace_back("http.listen");
-    if (config.admin_listen != now.admin_listen) needs_restart.emplace_back("http.admin_listen");
-    if (config.public_url != now.public_url) needs_restart.emplace_back("public.url");
-    if (config.socket_path != now.socket_path) needs_restart.emplace_back("control.socket");
-    if (config.advisory_prefix != now.advisory_prefix) needs_restart.emplace_back("advisories.prefix");
+    if (config.hub_endpoint != now.hub_endpoint)
+      needs_restart.emplace_back("hub.endpoint");
+    if (config.state_folder != now.state_folder)
+      needs_restart.emplace_back("state.folder");
+    if (config.listen != now.listen)
+      needs_restart.emplace_back("http.listen");
+    if (config.admin_listen != now.admin_listen)
+      needs_restart.emplace_back("http.admin_listen");
+    if (config.public_url != now.public_url)
+      needs_restart.emplace_back("public.url");
+    if (config.socket_path != now.socket_path)
+      needs_restart.emplace_back("control.socket");
+    if (config.rules != now.rules)
+      needs_restart.emplace_back("rule");
+    if (config.advisory_prefix != now.advisory_prefix)
+      needs_restart.emplace_back("advisories.prefix");
     for (const std::string &key : needs_restart)
       log(LogLevel::warning, key + " has changed in the config: it is taken at the next restart");
-    if (Result<void> declared = store_->set_declared_watches(config.watches); !declared) return declared;
+    if (Result<void> declared = store_->set_declared_watches(config.watches); !declared)
+      return declared;
     tracker_->set_interval(config.poll_interval);
     options_.config.poll_interval = config.poll_interval;
     options_.config.watches = config.watches;
@@ -125,33 +166,46 @@ public:
 
   void poll_now(const std::string &repo) override {
     const Result<std::vector<store::Watch>> watches = store_->watches();
-    if (!watches) return;
+    if (!watches)
+      return;
     for (const store::Watch &watch : *watches)
-      if (watch.repo == repo) tracker_->check_now(repo, watch.branch, false);
+      if (watch.repo == repo)
+        tracker_->check_now(repo, watch.branch, false);
   }
 
   void keep_alive() override { events_->keep_alive(); }
 
   void stop(std::chrono::milliseconds grace) override {
-    if (stopped_) return;
+    if (stopped_)
+      return;
     stopped_ = true;
-    // Listeners first, so that nothing new begins; then the tracker, which ends the transaction in hand; the store last.
-    if (control_server_) control_server_->stop(grace / 4);
-    if (events_) events_->close();
-    if (public_server_) public_server_->stop(grace / 4);
-    if (admin_server_) admin_server_->stop(grace / 4);
-    if (tracker_) tracker_->stop();
-    if (hub_) hub_->close();
-    if (code_hub_) code_hub_->close();
-    if (store_) store_->close();
+    // Listeners first, so that nothing new begins; then the tracker, which ends the transaction in
+    // hand; the store last.
+    if (control_server_)
+      control_server_->stop(grace / 4);
+    if (events_)
+      events_->close();
+    if (public_server_)
+      public_server_->stop(grace / 4);
+    if (admin_server_)
+      admin_server_->stop(grace / 4);
+    if (tracker_)
+      tracker_->stop();
+    if (hub_)
+      hub_->close();
+    if (code_hub_)
+      code_hub_->close();
+    if (store_)
+      store_->close();
   }
 
 private:
   Result<void> open_store() {
     const Config &config = options_.config;
-    Result<std::unique_ptr<store::Store>> store =
-        store::Store::open({(std::filesystem::path(config.state_folder) / database_name).string(), options_.clock});
-    if (!store) return std::unexpected(store.error());
+    Result<std::unique_ptr<store::Store>> store = store::Store::open(
+        {(std::filesystem::path(config.state_folder) / database_name).string(), options_.clock});
+    if (!store)
+      return std::unexpected(store.error());
     store_ = std::move(*store);
     return store_->set_declared_watches(config.watches);
   }
@@ -161,17 +215,20 @@ private:
     events_ = std::make_shared<http::EventHub>();
     net::ServerOptions listen_public = listener(config.listen);
     listen_public.inherited_socket = options_.inherited_public_socket;
-    // Pages name their own address, which is known only once the listener has its port: a request that comes in between
-    // waits for the site.
-    Result<std::unique_ptr<net::Server>> server = net::Server::start(listen_public, [this](const net::Request &request) {
-      site_ready_.wait(false);
-      return site_handler_(request);
-    });
-    if (!server) return std::unexpected(server.error());
+    // Pages name their own address, which is known only once the listener has its port: a request
+    // that comes in between waits for the site.
+    Result<std::unique_ptr<net::Server>> server =
+        net::Server::start(listen_public, [this](const net::Request &request) {
+          site_ready_.wait(false);
+          return site_handler_(request);
+        });
+    if (!server)
+      return std::unexpected(server.error());
     public_server_ = std::move(*server);
-    site_.public_url = config.public_url.empty()
-                           ? "http://" + to_string(ListenAddress{config.listen.host, public_server_->port()})
-                           : config.public_url;
+    site_.public_url =
+        config.public_url.empty()
+            ? "http://" + to_string(ListenAddress{config.listen.host, public_server_->port()})
+            : config.public_url;
     site_.hub_origin = options_.hub_origin.empty() ? config.hub_endpoint : options_.hub_origin;
     site_.title = config.title;
     site_.version = version;
@@ -185,11 +242,14 @@ private:
     if (options_.admin_listener) {
       http::AdminOptions admin;
       admin.version = version;
-      admin.not_ready = [this] { return tracking_.load() ? std::string() : std::string("the tracker has not started"); };
+      admin.not_ready = [this] {
+        return tracking_.load() ? std::string() : std::string("the tracker has not started");
+      };
       admin.metrics = [this] { return metrics(); };
-      Result<std::unique_ptr<net::Server>> admin_server =
-          net::Server::start(listener(config.admin_listen), http::make_admin(*store_, std::move(admin)));
-      if (!admin_server) return std::unexpected(admin_server.error());
+      Result<std::unique_ptr<net::Server>> admin_server = net::Server::start(
+          listener(config.admin_listen), http::make_admin(*store_, std::move(admin)));
+      if (!admin_server)
+        return std::unexpected(admin_server.error());
       admin_server_ = std::move(*admin_server);
     }
     if (options_.control_socket) {
@@ -198,7 +258,8 @@ private:
       control.threads = 1;
       Result<std::unique_ptr<net::Server>> control_server =
           net::Server::start(control, http::make_control(*store_, site_.public_url, actions()));
-      if (!control_server) return std::unexpected(control_server.error());
+      if (!control_server)
+        return std::unexpected(control_server.error());
       control_server_ = std::move(*control_server);
     }
     return {};
@@ -209,12 +270,16 @@ private:
     hub_ = hub::Client::make(network_.executor(), hub_options(config, options_.token));
     code_hub_ = hub::Client::make(network_.executor(), hub_options(config, ""));
     track::Listeners listeners;
-    listeners.log = [](track::LogLevel level, const std::string &message) { log(log_level(level), message); };
+    listeners.log = [](track::LogLevel level, const std::string &message) {
+      log(log_level(level), message);
+    };
     listeners.recorded = [this](const track::Recorded &) { events_->announce(*store_); };
-    tracker_ = std::make_unique<track::Tracker>(network_.executor(), *hub_, *code_hub_, *store_,
-                                                track::real_stages({site_.hub_origin, site_.public_url}),
-                                                track_options(config, site_.hub_origin, options_.clock), std::move(listeners));
-    if (Result<void> started = tracker_->start(); !started) return started;
+    tracker_ = std::make_unique<track::Tracker>(
+        network_.executor(), *hub_, *code_hub_, *store_,
+        track::real_stages({site_.hub_origin, site_.public_url}),
+        track_options(config, site_.hub_origin, options_.clock), std::move(listeners));
+    if (Result<void> started = tracker_->start(); !started)
+      return started;
     tracking_ = true;
     return {};
   }
@@ -222,11 +287,14 @@ private:
   http::ControlActions actions() {
     http::ControlActions actions;
     actions.add_watch = [this](const store::Watch &watch) -> Result<void> {
-      if (Result<void> put = store_->put_watch(watch); !put) return put;
+      if (Result<void> put = store_->put_watch(watch); !put)
+        return put;
       return tracking_ ? tracker_->sync_watches() : Result<void>();
     };
-    actions.remove_watch = [this](const std::string &repo, const std::string &branch) -> Result<void> {
-      if (Result<void> removed = store_->remove_watch(repo, branch); !removed) return removed;
+    actions.remove_watch = [this](const std::string &repo,
+                                  const std::string &branch) -> Result<void> {
+      if (Result<void> removed = store_->remove_watch(repo, branch); !removed)
+        return removed;
       return tracking_ ? tracker_->sync_watches() : Result<void>();
     };
     actions.check_now = [this](const std::string &repo) -> Result<void> {
@@ -237,13 +305,34 @@ private:
   }
 
   std::vector<http::Metric> metrics() const {
-    if (!tracking_) return {};
+    if (!tracking_)
+      return {};
     const track::TrackerStatus status = tracker_->status();
-    return {{"headwater_watched_repos", "Repos that are followed", false, {}, static_cast<double>(status.watched)},
-            {"headwater_looks_in_hand", "Looks at repos that are going on", false, {}, static_cast<double>(status.looking)},
-            {"headwater_looks_total", "Looks at repos that have ended", true, {}, static_cast<double>(status.looks)},
-            {"headwater_looks_failed_total", "Looks that ended on trouble upstream", true, {}, static_cast<double>(status.failed)},
-            {"headwater_event_listeners", "Clients that listen to /events", false, {}, static_cast<double>(events_->listeners())}};
+    return {{"headwater_watched_repos",
+             "Repos that are followed",
+             false,
+             {},
+             static_cast<double>(status.watched)},
+            {"headwater_looks_in_hand",
+             "Looks at repos that are going on",
+             false,
+             {},
+             static_cast<double>(status.looking)},
+            {"headwater_looks_total",
+             "Looks at repos that have ended",
+             true,
+             {},
+             static_cast<double>(status.looks)},
+            {"headwater_looks_failed_total",
+             "Looks that ended on trouble upstream",
+             true,
+             {},
+             static_cast<double>(status.failed)},
+            {"headwater_event_listeners",
+             "Clients that listen to /events",
+             false,
+             {},
+             static_cast<double>(events_->listeners())}};
   }
 
   DaemonOptions options_;
@@ -265,6 +354,8 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) { return RunningDaemon::start(std::move(options)); }
+Result<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
+  return RunningDaemon::start(std::move(options));
+}
 
 } // namespace headwater::service

@@ -28,7 +28,6 @@ TEST(Config, EmptyTextGivesTheDocumentedDefaults) {
   EXPECT_EQ(config->confirm, 3);
   EXPECT_EQ(config->confirm_span, std::chrono::seconds(1800));
   EXPECT_EQ(config->advisory_prefix, "x_HEADWATER");
-  EXPECT_EQ(config->settle.count(), 0);
 }
 
 TEST(Config, EveryKeyIsRead) {
@@ -53,7 +52,6 @@ confirm = 2
 confirm_span = "0s"
 history = "all"
 concurrency = 2
-settle = "1h"
 [advisories]
 prefix = "x_ACME"
 [control]
@@ -82,7 +80,6 @@ level = "high"
   EXPECT_EQ(config->trusted_proxies, std::vector<std::string>{"10.0.0.1"});
   EXPECT_EQ(config->public_url, "https://models.example.org");
   EXPECT_EQ(config->poll_interval, std::chrono::minutes(5));
-  EXPECT_EQ(config->settle, std::chrono::hours(1));
   ASSERT_EQ(config->watches.size(), 2U);
   EXPECT_EQ(config->watches[0].history, "all") << "a watch without a history takes poll.history";
   EXPECT_EQ(config->watches[1].history, "3");
