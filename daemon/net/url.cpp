@@ -83,6 +83,9 @@ Result<Url> split(const boost::urls::url_view &view, std::string_view text) {
   url.target.assign(path.data(), path.size());
   if (url.target.empty())
     url.target = "/";
+  // The parser takes "h:x" for a host and a path that begins with the colon.
+  if (url.target.front() != '/')
+    return not_a_url(text, "its port is not a number from 1 to 65535");
   if (view.has_query()) {
     const auto query = view.encoded_query();
     url.target += '?';
