@@ -39,7 +39,6 @@ OrderedJson repo_head(const store::Repo &repo, const SiteText &site) {
 
 OrderedJson delta_json(const store::DeltaRecord &record) {
   OrderedJson json = to_json(record.delta);
-  json["serial"] = record.serial;
   if (!record.advisory_id.empty())
     json["advisory_id"] = record.advisory_id;
   return json;

@@ -76,7 +76,9 @@ Result<feeds::FrontPage> load_front(const RouteRequest &request) {
       return std::unexpected(deltas.error());
     std::ranges::move(*deltas, std::back_inserter(front.deltas));
   }
-  std::ranges::sort(front.deltas, std::ranges::greater{}, &store::DeltaRecord::serial);
+  // By date, not by the order in which this installation happened to read them: the same on every one.
+  std::ranges::stable_sort(front.deltas, std::ranges::greater{},
+                           [](const store::DeltaRecord &record) -> const std::string & { return record.delta.date; });
   if (front.deltas.size() > front_deltas)
     front.deltas.resize(front_deltas);
   return front;

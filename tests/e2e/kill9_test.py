@@ -52,6 +52,14 @@ def files_of(folder):
     return sorted(str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*") if path.is_file())
 
 
+def first_difference(left, right):
+    """Where two files part, with a little of what each has there."""
+    a, b = left.read_bytes(), right.read_bytes()
+    at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    begin = max(0, at - 60)
+    return f"{a[begin:at + 40]!r} became {b[begin:at + 40]!r}"
+
+
 def differences(expected, got):
     """Lines that say how two exports differ; none when they are equal."""
     left, right = files_of(expected), files_of(got)
@@ -59,7 +67,7 @@ def differences(expected, got):
     lines += [f"only after kills: {name}" for name in sorted(set(right) - set(left))]
     for name in sorted(set(left) & set(right)):
         if not filecmp.cmp(pathlib.Path(expected) / name, pathlib.Path(got) / name, shallow=False):
-            lines.append(f"differs: {name}")
+            lines.append(f"differs: {name}: {first_difference(pathlib.Path(expected) / name, pathlib.Path(got) / name)}")
     return lines
 
 
