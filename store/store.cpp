@@ -306,6 +306,12 @@ public:
     });
   }
 
+  Result<void> forget_unfinished_attempts() override {
+    return writer_.transact([](Database &db) {
+      return db.run("UPDATE attempt SET unfinished = 0 WHERE unfinished > 0", {});
+    });
+  }
+
   Result<std::optional<Attempt>> find_attempt(std::int64_t repo_id,
                                               const std::string &sha) override {
     return find_one<Attempt>(

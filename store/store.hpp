@@ -58,6 +58,8 @@ public:
   virtual Result<Attempt> begin_attempt(std::int64_t repo_id, const std::string &sha) = 0;
   virtual Result<void> fail_attempt(std::int64_t repo_id, const std::string &sha,
                                     const std::string &note, const std::string &next_try_at) = 0;
+  /// The attempts that never ended were interrupted from outside: none of them counts.
+  virtual Result<void> forget_unfinished_attempts() = 0;
   virtual Result<std::optional<Attempt>> find_attempt(std::int64_t repo_id,
                                                       const std::string &sha) = 0;
 

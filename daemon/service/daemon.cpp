@@ -6,6 +6,7 @@
 #include "daemon/http/site.hpp"
 #include "daemon/hub/client.hpp"
 #include "daemon/net/server.hpp"
+#include "daemon/service/crash_marker.hpp"
 #include "daemon/service/log.hpp"
 #include "daemon/track/tracker.hpp"
 #include "store/store.hpp"
@@ -207,6 +208,12 @@ private:
     if (!store)
       return std::unexpected(store.error());
     store_ = std::move(*store);
+    // Only a fault of our own speaks against the revision that was being read.
+    if (!take_crash_mark(config.state_folder)) {
+      if (Result<void> forgotten = store_->forget_unfinished_attempts(); !forgotten)
+        return forgotten;
+    }
+    mark_crashes(config.state_folder);
     return store_->set_declared_watches(config.watches);
   }
 

@@ -210,6 +210,18 @@ TEST_F(StoreTest, UnfinishedAttemptsAreCountedAcrossRestarts) {
       << "a revision that was written has no attempts left";
 }
 
+TEST_F(StoreTest, InterruptedAttemptsAreForgottenAndFailedOnesKept) {
+  const auto store = open();
+  const std::int64_t repo_id = store->ensure_repo("acme/tiny", "main")->id;
+  const std::string interrupted(40, 'c');
+  const std::string failed(40, 'd');
+  ASSERT_TRUE(store->begin_attempt(repo_id, interrupted));
+  ASSERT_TRUE(store->fail_attempt(repo_id, failed, "truncated", "2026-01-02T04:00:00Z"));
+  ASSERT_TRUE(store->forget_unfinished_attempts());
+  EXPECT_EQ(store->begin_attempt(repo_id, interrupted)->unfinished, 1);
+  EXPECT_EQ((**store->find_attempt(repo_id, failed)).failed, 1);
+}
+
 TEST_F(StoreTest, AReloadUnwatchesOnlyWhatTheConfigDeclared) {
   const auto store = open();
   ASSERT_TRUE(store->set_declared_watches(
