@@ -31,16 +31,20 @@ namespace {
 class TemporaryFolder {
 public:
   static Result<TemporaryFolder> make() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "headwater-demo-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "headwater-demo-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
-      return fail(Errc::bad_input, "no temporary folder can be made: set TMPDIR to a folder that this user may write to");
+      return fail(
+          Errc::bad_input,
+          "no temporary folder can be made: set TMPDIR to a folder that this user may write to");
     return TemporaryFolder(pattern);
   }
   TemporaryFolder(TemporaryFolder &&other) noexcept : path_(std::exchange(other.path_, {})) {}
   TemporaryFolder &operator=(TemporaryFolder &&) = delete;
   ~TemporaryFolder() {
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    if (!path_.empty())
+      std::filesystem::remove_all(path_, ignored);
   }
   const std::string &path() const { return path_; }
 
@@ -49,8 +53,8 @@ private:
   std::string path_;
 };
 
-/// How far the recorded time line has been shown; kept beside the database, so that a demo that is started again on the
-/// same state never shows less than it had.
+/// How far the recorded time line has been shown; kept beside the database, so that a demo that is
+/// started again on the same state never shows less than it had.
 class Position {
 public:
   explicit Position(std::string path) : path_(std::move(path)) {
@@ -81,7 +85,11 @@ struct Stage {
 };
 
 std::function<TimePoint()> clock_of(const std::string &fixed, Result<void> &problem) {
-  if (fixed.empty()) return [] { return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now()); };
+  if (fixed.empty())
+    return [] {
+      return std::chrono::time_point_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now());
+    };
   const Result<TimePoint> time = parse_time(fixed);
   if (!time) {
     problem = wrap("--clock", time.error());
@@ -90,8 +98,8 @@ std::function<TimePoint()> clock_of(const std::string &fixed, Result<void> &prob
   return [time = *time] { return time; };
 }
 
-service::Config config_for(const DemoCommand &command, const std::string &endpoint, const std::string &state,
-                           const std::vector<std::string> &repos) {
+service::Config config_for(const DemoCommand &command, const std::string &endpoint,
+                           const std::string &state, const std::vector<std::string> &repos) {
   service::Config config;
   config.hub_endpoint = endpoint;
   config.state_folder = state;
@@ -99,7 +107,8 @@ service::Config config_for(const DemoCommand &command, const std::string &endpoi
   config.poll_interval = std::chrono::seconds(command.once ? 3600 : 2);
   config.confirm_span = std::chrono::seconds(0);
   config.history = "all";
-  // With a fixed clock the order of the writes is all that tells two records apart in time: one repo after the other.
+  // With a fixed clock the order of the writes is all that tells two records apart in time: one
+  // repo after the other.
   config.concurrency = command.clock.empty() ? 4 : 1;
   config.title = "Headwater demo";
   config.socket_path = state + "/control.sock";
@@ -117,35 +126,44 @@ service::Config config_for(const DemoCommand &command, const std::string &endpoi
 
 Result<Stage> set_up(const DemoCommand &command) {
   Result<TemporaryFolder> folder = TemporaryFolder::make();
-  if (!folder) return std::unexpected(folder.error());
+  if (!folder)
+    return std::unexpected(folder.error());
   std::string recorded = command.from;
   if (recorded.empty()) {
     recorded = folder->path() + "/recorded";
-    if (Result<void> unpacked = unpack_demo(recorded); !unpacked) return std::unexpected(unpacked.error());
+    if (Result<void> unpacked = unpack_demo(recorded); !unpacked)
+      return std::unexpected(unpacked.error());
   }
   const std::string state = command.state.empty() ? folder->path() + "/state" : command.state;
   std::error_code error;
   std::filesystem::create_directories(state, error);
-  if (error) return fail(Errc::bad_input, fmt::format("{}: the state folder cannot be made: {}", state, error.message()));
+  if (error)
+    return fail(Errc::bad_input,
+                fmt::format("{}: the state folder cannot be made: {}", state, error.message()));
 
   Result<void> problem;
   std::function<TimePoint()> clock = clock_of(command.clock, problem);
-  if (!problem) return std::unexpected(problem.error());
+  if (!problem)
+    return std::unexpected(problem.error());
 
   Position position(state + "/replay-position");
   hub::ReplayOptions replay;
   replay.revealed = position.steps();
   Result<std::unique_ptr<hub::ReplayHub>> opened = hub::ReplayHub::open(recorded, replay);
-  if (!opened) return std::unexpected(opened.error());
+  if (!opened)
+    return std::unexpected(opened.error());
   const std::shared_ptr<hub::ReplayHub> hub = std::move(*opened);
-  // What is older is there from the start and is read as a backfill; the rest comes while it is watched.
+  // What is older is there from the start and is read as a backfill; the rest comes while it is
+  // watched.
   const std::size_t live = command.from.empty() ? demo_live_steps : hub->timeline_size() / 2;
-  while (hub->revealed() + live < hub->timeline_size() && hub->reveal_next()) continue;
+  while (hub->revealed() + live < hub->timeline_size() && hub->reveal_next())
+    continue;
   position.set(hub->revealed());
 
   Result<std::unique_ptr<net::Server>> hub_server =
       net::Server::start({}, [hub](const net::Request &request) { return hub->handle(request); });
-  if (!hub_server) return std::unexpected(hub_server.error());
+  if (!hub_server)
+    return std::unexpected(hub_server.error());
   const std::string endpoint = fmt::format("http://127.0.0.1:{}", (*hub_server)->port());
 
   service::DaemonOptions options;
@@ -156,16 +174,24 @@ Result<Stage> set_up(const DemoCommand &command) {
   options.admin_listener = false;
   options.control_socket = !command.once;
   Result<std::unique_ptr<service::Daemon>> daemon = service::Daemon::start(std::move(options));
-  if (!daemon) return std::unexpected(daemon.error());
-  return Stage{std::move(*folder), hub, std::move(*hub_server), std::move(*daemon), std::move(position)};
+  if (!daemon)
+    return std::unexpected(daemon.error());
+  return Stage{std::move(*folder), hub, std::move(*hub_server), std::move(*daemon),
+               std::move(position)};
 }
 
-/// Shows the next recorded step; false when all is shown.
-bool reveal_next(Stage &stage) {
-  if (stage.hub->revealed() >= stage.hub->timeline_size()) return false;
+/// Shows the next recorded step and has its repo looked at; false when all is shown. With
+/// `look_at_all` every repo is: then what a repo sees of another does not depend on when it was
+/// looked at, and a run that was killed and started again finds what an undisturbed one does.
+bool reveal_next(Stage &stage, bool look_at_all) {
+  if (stage.hub->revealed() >= stage.hub->timeline_size())
+    return false;
   stage.position.set(stage.hub->revealed() + 1);
   const std::optional<std::string> repo = stage.hub->reveal_next();
-  if (repo) stage.daemon->poll_now(*repo);
+  if (repo && look_at_all)
+    stage.daemon->poll_all_now();
+  else if (repo)
+    stage.daemon->poll_now(*repo);
   return repo.has_value();
 }
 
@@ -178,40 +204,51 @@ struct RepoCount {
 
 Result<std::vector<RepoCount>> count_repos(store::Store &store) {
   const Result<std::vector<store::Repo>> repos = store.repos();
-  if (!repos) return std::unexpected(repos.error());
+  if (!repos)
+    return std::unexpected(repos.error());
   std::vector<RepoCount> counts;
   for (const store::Repo &repo : *repos) {
     RepoCount count{repo.name, repo.revision_count};
     const auto deltas = store.deltas(repo.id, 1'000'000);
     const auto advisories = store.advisories_of(repo.id);
-    if (!deltas) return std::unexpected(deltas.error());
-    if (!advisories) return std::unexpected(advisories.error());
+    if (!deltas)
+      return std::unexpected(deltas.error());
+    if (!advisories)
+      return std::unexpected(advisories.error());
     for (const store::DeltaRecord &record : *deltas)
-      for (const Change &change : record.delta.changes) ++count.changes[std::string(to_string(change.impact))];
+      for (const Change &change : record.delta.changes)
+        ++count.changes[std::string(to_string(change.impact))];
     count.advisories = static_cast<std::int64_t>(advisories->size());
     counts.push_back(std::move(count));
   }
   return counts;
 }
 
-constexpr std::array<std::string_view, 6> impact_words{"breaking", "security", "access", "behaviour", "cost", "cosmetic"};
+constexpr std::array<std::string_view, 6> impact_words{"breaking",  "security", "access",
+                                                       "behaviour", "cost",     "cosmetic"};
 
-void print_counts(const std::vector<RepoCount> &counts, double seconds, bool as_json, std::ostream &out) {
+void print_counts(const std::vector<RepoCount> &counts, double seconds, bool as_json,
+                  std::ostream &out) {
   if (as_json) {
     OrderedJson json;
     json["repos"] = OrderedJson::array();
     for (const RepoCount &count : counts) {
       OrderedJson changes = OrderedJson::object();
       for (const std::string_view impact : impact_words)
-        if (const auto at = count.changes.find(std::string(impact)); at != count.changes.end()) changes[std::string(impact)] = at->second;
-      json["repos"].push_back({{"repo", count.repo}, {"revisions", count.revisions}, {"changes", changes}, {"advisories", count.advisories}});
+        if (const auto at = count.changes.find(std::string(impact)); at != count.changes.end())
+          changes[std::string(impact)] = at->second;
+      json["repos"].push_back({{"repo", count.repo},
+                               {"revisions", count.revisions},
+                               {"changes", changes},
+                               {"advisories", count.advisories}});
     }
     json["seconds"] = seconds;
     out << json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
     return;
   }
   std::vector<std::string> header{"REPO", "REVISIONS"};
-  for (const std::string_view impact : impact_words) header.emplace_back(impact);
+  for (const std::string_view impact : impact_words)
+    header.emplace_back(impact);
   header.emplace_back("ADVISORIES");
   std::vector<std::vector<std::string>> rows;
   RepoCount total{"total"};
@@ -228,7 +265,8 @@ void print_counts(const std::vector<RepoCount> &counts, double seconds, bool as_
     rows.push_back(row_of(count));
     total.revisions += count.revisions;
     total.advisories += count.advisories;
-    for (const auto &[impact, number] : count.changes) total.changes[impact] += number;
+    for (const auto &[impact, number] : count.changes)
+      total.changes[impact] += number;
   }
   rows.push_back(row_of(total));
   out << format_table(header, rows) << fmt::format("read in {:.2f} s\n", seconds);
@@ -242,30 +280,40 @@ int complain(const Error &error, std::ostream &err) {
 int run_once(Stage &stage, const DemoCommand &command, std::ostream &out, std::ostream &err) {
   const auto begin = std::chrono::steady_clock::now();
   stage.daemon->wait_until_caught_up();
-  while (reveal_next(stage)) stage.daemon->wait_until_caught_up();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  while (reveal_next(stage, !command.clock.empty()))
+    stage.daemon->wait_until_caught_up();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const Result<std::vector<RepoCount>> counts = count_repos(stage.daemon->store());
-  if (!counts) return complain(counts.error(), err);
+  if (!counts)
+    return complain(counts.error(), err);
   print_counts(*counts, seconds, command.json, out);
   if (!command.export_to.empty()) {
     const Result<http::ExportReport> exported =
         http::export_site(stage.daemon->store(), stage.daemon->site_options(), command.export_to);
-    if (!exported) return complain(exported.error(), err);
-    if (!command.json) out << fmt::format("published {} files in {}\n", exported->files, command.export_to);
+    if (!exported)
+      return complain(exported.error(), err);
+    if (!command.json)
+      out << fmt::format("published {} files in {}\n", exported->files, command.export_to);
   }
   return exit_fine;
 }
 
-int run_live(Stage &stage, const DemoCommand &command, service::StopSignal &stop, std::ostream &out) {
+int run_live(Stage &stage, const DemoCommand &command, service::StopSignal &stop,
+             std::ostream &out) {
   out << "Headwater demo: " << stage.daemon->public_url() << "/\n"
-      << fmt::format("{} of {} recorded steps are shown; one more comes every {:.1f} s. Ctrl-C ends it.\n", stage.hub->revealed(),
-                     stage.hub->timeline_size(), command.reveal_milliseconds / 1000.0)
+      << fmt::format(
+             "{} of {} recorded steps are shown; one more comes every {:.1f} s. Ctrl-C ends it.\n",
+             stage.hub->revealed(), stage.hub->timeline_size(),
+             command.reveal_milliseconds / 1000.0)
       << std::flush;
   bool more = true;
   while (!stop.wait_for(std::chrono::milliseconds(command.reveal_milliseconds))) {
-    if (!more) continue;
-    more = reveal_next(stage);
-    if (!more) out << "All recorded steps are shown; the pages stay up until you end it.\n" << std::flush;
+    if (!more)
+      continue;
+    more = reveal_next(stage, false);
+    if (!more)
+      out << "All recorded steps are shown; the pages stay up until you end it.\n" << std::flush;
   }
   return exit_fine;
 }
@@ -276,8 +324,10 @@ int run_demo(const DemoCommand &command, const Terminal &, std::ostream &out, st
   service::start_log("warning");
   service::StopSignal stop;
   Result<Stage> stage = set_up(command);
-  if (!stage) return complain(stage.error(), err);
-  const int code = command.once ? run_once(*stage, command, out, err) : run_live(*stage, command, stop, out);
+  if (!stage)
+    return complain(stage.error(), err);
+  const int code =
+      command.once ? run_once(*stage, command, out, err) : run_live(*stage, command, stop, out);
   stage->daemon->stop(std::chrono::seconds(4));
   stage->hub_server->stop(std::chrono::seconds(1));
   return code;

@@ -174,6 +174,8 @@ public:
         tracker_->check_now(repo, watch.branch, false);
   }
 
+  void poll_all_now() override { tracker_->check_all_now(); }
+
   void keep_alive() override { events_->keep_alive(); }
 
   void stop(std::chrono::milliseconds grace) override {

@@ -50,6 +50,8 @@ public:
   virtual void wait_until_caught_up() = 0;
   /// Looks at a watched repo at once.
   virtual void poll_now(const std::string &repo) = 0;
+  /// Looks at every watched repo at once.
+  virtual void poll_all_now() = 0;
   /// Lets listeners of /events know that the daemon is there; call it every few seconds.
   virtual void keep_alive() = 0;
   /// Ends within `grace`; idempotent.
