@@ -15,6 +15,23 @@ namespace {
 
 using read::FileRole;
 
+/// The auto_map of a config and of the configs inside it.
+void collect_auto_maps(const Json &config, const std::string &at, int depth, std::map<std::string, std::string> &targets) {
+  constexpr int deepest = 4;
+  for (const auto &[key, value] : config.items()) {
+    const std::string place = at + "/" + pointer_key(key);
+    if (key == "auto_map" && value.is_object()) {
+      for (const auto &[name, target] : value.items())
+        if (target.is_string())
+          targets[place + "/" + pointer_key(name)] = target.get<std::string>();
+        else if (!target.is_null())
+          targets[place + "/" + pointer_key(name)] = target.dump(-1, ' ', false, Json::error_handler_t::replace);
+    } else if (value.is_object() && depth < deepest) {
+      collect_auto_maps(value, place, depth + 1, targets);
+    }
+  }
+}
+
 /// Every auto_map of a revision: "file#/auto_map/AutoModel" -> target.
 std::map<std::string, std::string> auto_maps(const Snapshot &snapshot) {
   std::map<std::string, std::string> targets;
@@ -23,17 +40,7 @@ std::map<std::string, std::string> auto_maps(const Snapshot &snapshot) {
     if (role != FileRole::config && role != FileRole::tokenizer_config && role != FileRole::processor_config &&
         role != FileRole::generation_config)
       continue;
-    const Document document = read_document(snapshot, file.path);
-    const auto map = document.json->find("auto_map");
-    if (map == document.json->end() || !map->is_object())
-      continue;
-    for (const auto &[key, value] : map->items()) {
-      const std::string place = file.path + "#/auto_map/" + pointer_key(key);
-      if (value.is_string())
-        targets[place] = value.get<std::string>();
-      else if (!value.is_null())
-        targets[place] = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    }
+    collect_auto_maps(*read_document(snapshot, file.path).json, file.path + "#", 0, targets);
   }
   return targets;
 }

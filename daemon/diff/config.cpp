@@ -20,9 +20,18 @@ using read::FileRole;
 
 constexpr std::size_t most_unknown_keys = 40;
 
-/// Keys whose change is told elsewhere: where generation stops (stop set) and what code runs (code).
-bool told_elsewhere(std::string_view key) {
-  return key == "eos_token_id" || key == "auto_map" || key == "stop_token_ids" || key == "stop_strings";
+/// Places whose change is told elsewhere: where generation stops (stop set) and what code runs (code).
+bool told_elsewhere(const std::string &path, const std::string &pointer, const Json &before, const Json &after) {
+  if (pointer.ends_with("/auto_map"))
+    return true;
+  if (path != "config.json")
+    return false;
+  // The text model's end token holds where the whole model names none.
+  const auto silent = [](const Json &config) {
+    const auto at = config.find("eos_token_id");
+    return at == config.end() || at->is_null();
+  };
+  return pointer == "/eos_token_id" || (pointer == "/text_config/eos_token_id" && silent(before) && silent(after));
 }
 
 /// What a config takes for a key that it leaves out, as far as it is known for its model type.
@@ -82,13 +91,14 @@ private:
     for (const auto &[key, value] : after.items())
       keys.insert(key);
     for (const std::string &key : keys) {
-      if (told_elsewhere(key))
+      const std::string place_of_key = pointer + "/" + pointer_key(key);
+      if (told_elsewhere(path_, place_of_key, *left_.json, *right_.json))
         continue;
       const auto left = before.find(key);
       const auto right = after.find(key);
       const Json *a = left != before.end() ? &*left : nullptr;
       const Json *b = right != after.end() ? &*right : nullptr;
-      one(key, a, b, pointer + "/" + pointer_key(key), group, before, after);
+      one(key, a, b, place_of_key, group, before, after);
     }
   }
 

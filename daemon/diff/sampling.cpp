@@ -25,7 +25,9 @@ std::string kind_of(const std::string &key, const Json *a, const Json *b) {
     return "config.provenance";
   if ((a == nullptr && is_default(key, *b)) || (b == nullptr && is_default(key, *a)))
     return "sampling.default-stated";
-  if (key == "pad_token_id" || key == "bos_token_id" || key == "decoder_start_token_id")
+  if (key == "stop_token_ids" || key == "stop_strings")
+    return "stop-set.source";
+  if (key == "pad_token_id" || key == "bos_token_id" || key == "eos_token_id" || key == "decoder_start_token_id")
     return "config.token-ids";
   if (key.find("length") != std::string::npos || key.find("new_tokens") != std::string::npos)
     return key == "length_penalty" ? "sampling.default" : "sampling.length";
@@ -40,7 +42,8 @@ void compare(const std::string &path, const Json &before, const Json &after, Cha
     keys.insert(key);
   std::size_t told = 0;
   for (const std::string &key : keys) {
-    if (key == "eos_token_id" || key == "stop_strings")
+    // Of the model itself, this is told with the stop set.
+    if ((key == "eos_token_id" || key == "stop_strings") && read::folder_of(path).empty())
       continue;
     const auto left = before.find(key);
     const auto right = after.find(key);

@@ -66,9 +66,9 @@ Json text_json(const std::optional<std::string> &text) {
   return text ? Json(*text) : Json();
 }
 
-/// The file whose ids hold.
+/// The place whose ids hold.
 std::string effective_path(const StopSet &set) {
-  return set.generation_config.ids ? "generation_config.json#/eos_token_id" : "config.json#/eos_token_id";
+  return set.generation_config.ids ? "generation_config.json#" + set.generation_config.pointer : "config.json#" + set.config.pointer;
 }
 
 bool has_file(const Snapshot &snapshot, std::string_view path) {
@@ -92,7 +92,7 @@ void compare_ids(const Sides &sides, const StopSet &before, const StopSet &after
     return add(changes, "stop-set.changed", effective_path(to ? after : before), ids_json(from), ids_json(to), std::move(sentence));
   }
   const auto source = [&](const StopSet::Source &a, const StopSet::Source &b, const char *file) {
-    const std::string path = std::string(file) + "#/eos_token_id";
+    const std::string path = std::string(file) + "#" + (b.ids ? b.pointer : a.pointer);
     if (a.ids != b.ids) {
       if (!has_file(sides.before, file) || !has_file(sides.after, file))
         return;
@@ -116,6 +116,10 @@ std::string with_id(const std::optional<std::string> &text, const std::optional<
   return id ? fmt::format("{} ({})", shown_text(*text), *id) : shown_text(*text);
 }
 
+bool said_by_config(const Snapshot &snapshot) {
+  return token_text(*read_document(snapshot, "tokenizer_config.json").json, "eos_token").has_value();
+}
+
 void compare_texts(const Sides &sides, const StopSet &before, const StopSet &after, Changes &changes) {
   const bool tokenizer_on_both = has_file(sides.before, "tokenizer_config.json") && has_file(sides.after, "tokenizer_config.json");
   const bool map_on_both = has_file(sides.before, "special_tokens_map.json") && has_file(sides.after, "special_tokens_map.json");
@@ -126,7 +130,8 @@ void compare_texts(const Sides &sides, const StopSet &before, const StopSet &aft
                                        with_id(after.tokenizer_text, after.tokenizer_id));
     if (const std::string disagreement = after.disagreement(); !disagreement.empty())
       sentence += " The files do not agree: " + disagreement + ".";
-    add(changes, "stop-set.changed", tokenizer_on_both ? "tokenizer_config.json#/eos_token" : "special_tokens_map.json#/eos_token",
+    const bool by_map = !said_by_config(sides.before) && !said_by_config(sides.after);
+    add(changes, "stop-set.changed", by_map ? "special_tokens_map.json#/eos_token" : "tokenizer_config.json#/eos_token",
         text_json(before.tokenizer_text), text_json(after.tokenizer_text), std::move(sentence));
   } else if (before.map_text != after.map_text && map_on_both) {
     add(changes, "stop-set.source", "special_tokens_map.json#/eos_token", text_json(before.map_text), text_json(after.map_text),
@@ -163,7 +168,10 @@ StopSet stop_set(const Snapshot &snapshot) {
   set.generation_config = ids_of(*generation.json);
   set.config = ids_of(*config.json);
   if (const auto text = config.json->find("text_config"); !set.config.ids && text != config.json->end() && text->is_object())
-    set.config = ids_of(*text);
+    if (StopSet::Source inner = ids_of(*text); inner.ids) {
+      set.config = std::move(inner);
+      set.config.pointer = "/text_config/eos_token_id";
+    }
   if (const auto strings = generation.json->find("stop_strings"); strings != generation.json->end()) {
     if (strings->is_string())
       set.strings.insert(strings->get<std::string>());

@@ -15,6 +15,7 @@ struct StopSet {
   struct Source {
     std::optional<std::set<std::int64_t>> ids;
     bool as_list = false;
+    std::string pointer = "/eos_token_id"; ///< where the file says it
   };
   Source generation_config;
   Source config;

@@ -145,8 +145,6 @@ private:
   void one(const std::string &key, const Json *a, const Json *b) {
     if (key == "chat_template" || key == "auto_map" || (a != nullptr && b != nullptr && *a == *b))
       return;
-    if (key == "eos_token")
-      return; // told with the stop set
     if (key == "added_tokens_decoder")
       return decoder(a, b);
     if (key == "model_max_length" && (a == nullptr || no_bound(*a)) && (b == nullptr || no_bound(*b)))
@@ -219,6 +217,8 @@ private:
     };
     if ((a == nullptr && by_map(sides_.before) == to) || (b == nullptr && by_map(sides_.after) == from))
       return stated(key, a, b);
+    if (key == "eos_token" && folder_.empty() && find_file(sides_.before, path_) != nullptr)
+      return; // told with the stop set
     add("tokenizer.special-token", key, a, b,
         fmt::format("{}: {} became {}.", plain_text(key, 60), from ? shown_text(*from) : "nothing", to ? shown_text(*to) : "nothing"));
   }
@@ -262,7 +262,7 @@ void compare_map(const Sides &sides, const FilePair &file, const Json &before, c
       continue;
     const bool overruled = left.json->contains(key) && right.json->contains(key);
     const bool same_token = was != nullptr && is != nullptr && token_text(was) && token_text(was) == token_text(is);
-    if (key == "eos_token" && !same_token)
+    if (key == "eos_token" && !same_token && read::folder_of(file.path).empty())
       continue; // told with the stop set
     std::string kind = "tokenizer.special-token";
     if (same_token)

@@ -11,5 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   static_cast<void>(headwater::read::read_vocabulary_json(bytes));
   static_cast<void>(headwater::read::read_tiktoken(bytes));
   static_cast<void>(headwater::read::read_merges(bytes));
+  static_cast<void>(headwater::read::read_vocabulary_lines(bytes));
   return 0;
 }
