@@ -102,23 +102,36 @@ private:
     }
   }
 
+  static bool is_quantisation(std::string_view group) {
+    return group == "quantization_config" || group == "compression_config";
+  }
+
+  /// The outermost object that gives a key its meaning: a part of the model, its positions, its quantisation.
+  static std::string inner_group(const std::string &group, const std::string &key) {
+    const bool part_of_model = group.empty() || (group.ends_with("_config") && !is_quantisation(group));
+    return part_of_model || key.ends_with("_config") ? key : group;
+  }
+
   void one(const std::string &key, const Json *a, const Json *b, const std::string &pointer, const std::string &group,
            const Json &before, const Json &after) {
     if (a != nullptr && b != nullptr && *a == *b) {
       if (a->is_object())
-        compare(*a, *b, pointer, group.empty() ? key : group);
+        compare(*a, *b, pointer, inner_group(group, key));
       else
         told_by_another_name(key, *a, *b, pointer);
       return;
     }
     if (a != nullptr && b != nullptr && a->is_object() && b->is_object() && key != "id2label" && key != "label2id")
-      return compare(*a, *b, pointer, group.empty() || key.ends_with("_config") ? key : group);
+      return compare(*a, *b, pointer, inner_group(group, key));
     if ((a == nullptr || b == nullptr) && stands_without(key, a != nullptr ? *a : *b, a != nullptr ? after : before, group)) {
       add("config.default-stated", pointer, a, b,
           fmt::format("{} {}; this is what holds without it.", plain_text(key, 60),
                       b != nullptr ? "is now stated as " + shown(*b) : "is no longer stated as " + shown(*a)));
       return;
     }
+    if (const Json &holder = a != nullptr ? before : after;
+        (a == nullptr || b == nullptr) && group == "rope_parameters" && key == "type" && holder.value("rope_type", Json()) == *(a != nullptr ? a : b))
+      return add("config.default-stated", pointer, a, b, "type repeats what rope_type says, for older readers.");
     const std::string kind = kind_of(key, a, b, group);
     if (kind == "config.unknown" && ++unknown_ > most_unknown_keys)
       return;
@@ -151,6 +164,8 @@ private:
     const auto new_spelling = right_.spelled.find(pointer);
     const std::string was = old_spelling != left_.spelled.end() ? old_spelling->second : json_text(a);
     const std::string is = new_spelling != right_.spelled.end() ? new_spelling->second : json_text(b);
+    if (a.is_null())
+      return;
     if (from != to)
       changes_.push_back(make_change("config.renamed", path_ + "#" + to, was, is,
                                      fmt::format("{} is now written as {}; the value, {}, is the same.",
@@ -172,8 +187,12 @@ private:
     if (const std::string_view known = generation_default(key); is_generation_key(key) && !known.empty())
       return Json::parse(known) == value;
     const ConfigKey *row = find_config_key(key);
-    if (key == "rope_parameters")
-      return value == Json{{"rope_type", "default"}};
+    if (key == "rope_parameters" && value.is_object()) {
+      Json stated = value;
+      for (auto at = stated.begin(); at != stated.end();)
+        at = at->is_null() ? stated.erase(at) : std::next(at);
+      return stated == Json{{"rope_type", "default"}};
+    }
     // Library-wide defaults of PretrainedConfig, the same for all model types.
     return row != nullptr && row->kind == "config.runtime" &&
            ((key == "use_cache" && value == Json(true)) || (key == "return_dict" && value == Json(true)) ||
@@ -181,7 +200,7 @@ private:
   }
 
   static std::string kind_of(const std::string &key, const Json *a, const Json *b, const std::string &group) {
-    if (group == "quantization_config" || group == "compression_config")
+    if (is_quantisation(group))
       return key == "quant_method" ? "config.quantisation" : "config.quantisation-option";
     if (const ConfigKey *row = find_config_key(key))
       return std::string(row->kind);

@@ -54,36 +54,35 @@ private:
     out_.moved[at + "/" + to] = at + "/" + from;
   }
 
-  void alias(Json &rope, const std::string &at) {
-    const auto type = rope.find("rope_type");
+  void alias(Json &rope, const std::string &at, const char *key) {
+    const auto type = rope.find(key);
     if (type == rope.end() || !type->is_string())
       return;
     const std::string text = type->get<std::string>();
     const std::string canonical = text == "su" ? "longrope" : text == "mrope" ? "default" : text;
     if (canonical == text)
       return;
-    out_.spelled[at + "/rope_type"] = type->dump();
+    out_.spelled[at + "/" + key] = type->dump();
     *type = canonical;
   }
 
   void clean(Json &rope, const std::string &at, const std::string &from) {
-    if (const auto type = rope.find("type"); type != rope.end()) {
-      // Some files carry both names for old readers; where they say the same, one is enough.
-      const bool both = rope.contains("rope_type");
-      if (!both) {
-        rope["rope_type"] = *type;
-        out_.moved[at + "/rope_type"] = from + "/type";
-      }
-      if (!both || rope["rope_type"] == *type)
-        rope.erase("type");
+    // Some files carry both names, the older one for older readers.
+    if (const auto type = rope.find("type"); type != rope.end() && !rope.contains("rope_type")) {
+      rope["rope_type"] = *type;
+      out_.moved[at + "/rope_type"] = from + "/type";
+      rope.erase("type");
     }
-    alias(rope, at);
+    alias(rope, at, "rope_type");
+    alias(rope, at, "type");
   }
 
   void gather_rope(Json &config, const std::string &at) {
     const std::string place = at + "/rope_parameters";
     Json rope = Json::object();
-    if (const auto given = config.find("rope_parameters"); given != config.end() && given->is_object()) {
+    const auto given = config.find("rope_parameters");
+    const bool had_parameters = given != config.end() && !given->is_null();
+    if (had_parameters && given->is_object()) {
       rope = *given;
       clean(rope, place, place);
     } else if (const auto scaling = config.find("rope_scaling"); scaling != config.end() && scaling->is_object()) {
@@ -91,8 +90,6 @@ private:
       for (const auto &[key, value] : scaling->items())
         out_.moved[place + "/" + pointer_key(key)] = at + "/rope_scaling/" + pointer_key(key);
       clean(rope, place, at + "/rope_scaling");
-    } else if (scaling != config.end() && !scaling->is_null()) {
-      return;
     }
     const bool by_layer_type = rope.contains("full_attention") || rope.contains("sliding_attention");
     for (auto &[key, value] : rope.items())
@@ -121,7 +118,7 @@ private:
       rope["rope_type"] = "default";
     }
     if (const auto scaling = config.find("rope_scaling");
-        scaling != config.end() && (scaling->is_null() || !config.contains("rope_parameters")))
+        scaling != config.end() && (scaling->is_null() || (scaling->is_object() && !had_parameters)))
       config.erase(scaling);
     config.erase("rope_parameters");
     if (!rope.empty())

@@ -3,6 +3,7 @@
 #include "daemon/diff/template_render.hpp"
 #include "daemon/diff/tensor_compare.hpp"
 #include "daemon/diff/tokenizer_compare.hpp"
+#include "daemon/diff/weight_groups.hpp"
 #include "daemon/read/gguf.hpp"
 #include "schemas/digest.hpp"
 #include "schemas/text.hpp"
@@ -147,7 +148,7 @@ std::vector<TensorView> tensors_of(const GgufHeader &header) {
 }
 
 bool not_recorded(const std::string &bytes) {
-  return bytes.starts_with("version https://git-lfs.github.com/spec/") || bytes.starts_with(std::string_view("\0\0\0\0", 4));
+  return is_lfs_pointer(bytes) || bytes.starts_with(std::string_view("\0\0\0\0", 4));
 }
 
 } // namespace
@@ -161,6 +162,10 @@ void compare_gguf(const Sides &sides, const FilePair &file, Changes &changes) {
   std::string problem;
   const std::string *old_bytes = bytes_of(sides.before, file.path, &problem);
   const std::string *new_bytes = bytes_of(sides.after, file.path, &problem);
+  if (new_bytes != nullptr && is_lfs_pointer(*new_bytes) && (old_bytes == nullptr || !is_lfs_pointer(*old_bytes))) {
+    changes.push_back(make_change("weights.malformed", file.path, id_text(file.before), id_text(file.after), pointer_sentence({file.path})));
+    return;
+  }
   if (old_bytes == nullptr || new_bytes == nullptr || not_recorded(*old_bytes) || not_recorded(*new_bytes))
     return;
   const Result<GgufHeader> after = read::read_gguf_header(*new_bytes);

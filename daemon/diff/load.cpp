@@ -150,7 +150,7 @@ private:
         entry.size = pointer->size;
         const FilePart part = read::wanted_part(entry);
         if (part != FilePart::none)
-          snapshot_.contents[entry.path] = FileContent{part, nullptr, "only its git-lfs pointer is here"};
+          snapshot_.contents[entry.path] = FileContent{part, nullptr, "only its git-lfs pointer is here; git lfs pull brings the file"};
         snapshot_.files.push_back(std::move(entry));
         return {};
       }

@@ -78,6 +78,10 @@ const std::string *bytes_of(const Snapshot &snapshot, std::string_view path, std
   return nullptr;
 }
 
+bool is_lfs_pointer(std::string_view bytes) {
+  return bytes.starts_with("version https://git-lfs.github.com/spec/");
+}
+
 Document read_document(const Snapshot &snapshot, std::string_view path) {
   static const auto empty = std::make_shared<const Json>(Json::object());
   Document document;

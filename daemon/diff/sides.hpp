@@ -56,6 +56,9 @@ Document read_document(const Snapshot &snapshot, std::string_view path);
 /// The bytes that were read of a file, or null; `problem` says why when the file is there.
 const std::string *bytes_of(const Snapshot &snapshot, std::string_view path, std::string *problem = nullptr);
 
+/// True for the small text that git keeps in place of a file that git-lfs holds.
+bool is_lfs_pointer(std::string_view bytes);
+
 /// Compact JSON text of a value for a change; long values become {"length", "sha256"}.
 std::string json_text(const Json &value);
 /// The content id of a file as JSON text, "null" for an absent file.

@@ -149,13 +149,46 @@ private:
     if (a->text == b->text && context_same)
       return;
     const TemplateComparison comparison = compare_templates(a->text, b->text, context_);
+    if (a->text == b->text)
+      return by_tokens(comparison, reader);
     for (const TemplateFinding &finding : comparison.findings) {
-      if (find_change_kind(finding.kind) == nullptr || (a->text == b->text && finding.kind == "template.text"))
+      if (find_change_kind(finding.kind) == nullptr)
         continue;
       add(finding.kind, b->path, excerpt_json(finding.before), excerpt_json(finding.after),
           finding.sentence + (name == "default" ? "" : fmt::format(" (template {})", shown_text(name, 40))) +
               (reader.empty() ? "" : " This holds" + reader + "."));
     }
+  }
+
+  /// The same text around other tokens: one fact, told where the token is given.
+  void by_tokens(const TemplateComparison &comparison, const std::string &reader) {
+    const TemplateFinding *first = nullptr;
+    const auto rank = [](const TemplateFinding &finding) {
+      const ChangeKind *kind = find_change_kind(finding.kind);
+      return kind == nullptr || finding.kind == "template.text" ? -1
+             : finding.kind == "template.turn-marker"           ? 5
+             : finding.kind == "template.double-bos"            ? 6
+                                                                : static_cast<int>(kind->level);
+    };
+    for (const TemplateFinding &finding : comparison.findings)
+      if (rank(finding) >= 0 && (first == nullptr || rank(finding) > rank(*first)))
+        first = &finding;
+    if (first != nullptr)
+      add(first->kind, token_place(), excerpt_json(first->before), excerpt_json(first->after), first->sentence + (reader.empty() ? "" : " This holds" + reader + "."));
+  }
+
+  /// Where the first special token that differs is given.
+  std::string token_place() const {
+    std::string key = "add_bos_token";
+    for (const auto *tokens : {&context_.tokens_after, &context_.tokens_before})
+      for (const auto &token : *tokens) {
+        const auto &others = tokens == &context_.tokens_after ? context_.tokens_before : context_.tokens_after;
+        if (key == "add_bos_token" && std::ranges::find(others, token) == others.end())
+          key = token.first;
+      }
+    const bool in_config = read_document(sides_.after, "tokenizer_config.json").json->contains(key) ||
+                           read_document(sides_.before, "tokenizer_config.json").json->contains(key);
+    return (in_config ? "tokenizer_config.json#/" : "special_tokens_map.json#/") + key;
   }
 
   /// Templates that differ in a file and that no reader uses.

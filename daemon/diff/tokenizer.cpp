@@ -98,7 +98,7 @@ void compare_contents(const Sides &sides, const FilePair &file, const Format &fo
   const std::string *old_bytes = file.before != nullptr ? bytes_of(sides.before, file.path, &problem) : nullptr;
   const std::string *new_bytes = bytes_of(sides.after, file.path, &problem);
   const auto pointer = [](const std::string *bytes) {
-    return bytes != nullptr && bytes->starts_with("version https://git-lfs.github.com/spec/");
+    return bytes != nullptr && is_lfs_pointer(*bytes);
   };
   if (pointer(old_bytes) || pointer(new_bytes)) {
     if (file.before != nullptr)

@@ -9,6 +9,8 @@
 #include <cctype>
 #include <limits>
 
+#include <fmt/format.h>
+
 namespace headwater::diff {
 namespace {
 
@@ -110,6 +112,12 @@ std::map<std::string, WeightGroup> gguf_groups(const Snapshot &snapshot) {
   return groups_of(snapshot, FileRole::gguf, "");
 }
 
+std::string pointer_sentence(const std::vector<std::string> &paths) {
+  return fmt::format("{} a git-lfs pointer, the short text that names a file, in place of the weights: the weights themselves were not "
+                     "uploaded, and loading fails. Stay on the revision before until they are.",
+                     paths.size() == 1 ? paths.front() + " now holds" : listed(paths) + " now hold");
+}
+
 TensorTable tensor_table(const Snapshot &snapshot, const WeightGroup &group) {
   TensorTable table;
   table.headers.resize(group.files.size());
@@ -122,7 +130,13 @@ TensorTable tensor_table(const Snapshot &snapshot, const WeightGroup &group) {
       continue;
     }
     // A recording keeps pointers or zeros where the weights were: that says nothing about the weights.
-    if (bytes->starts_with("version https://git-lfs.github.com/spec/") || bytes->starts_with(std::string_view("\0\0\0\0\0\0\0\0", 8))) {
+    constexpr std::int64_t smallest_kept = 1024;
+    if (is_lfs_pointer(*bytes)) {
+      table.unreadable.push_back(file.path + ": only a git-lfs pointer is here, not the weights");
+      table.pointers.push_back(file.path);
+      continue;
+    }
+    if (file.size > smallest_kept && bytes->starts_with(std::string_view("\0\0\0\0\0\0\0\0", 8))) {
       table.unreadable.push_back(file.path + ": its header is not here");
       continue;
     }

@@ -32,6 +32,7 @@ struct TensorTable {
   std::int64_t elements = 0;
   std::vector<std::string> unreadable; ///< "path: why"; the table is complete when empty
   std::vector<std::string> malformed;  ///< "path: why"
+  std::vector<std::string> pointers;   ///< paths that hold a git-lfs pointer; unreadable names them as well
 };
 
 /// Groups of one kind of file ("safetensors" or pickles) by key.
@@ -41,6 +42,9 @@ std::map<std::string, WeightGroup> gguf_groups(const Snapshot &snapshot);
 
 /// Reads the headers of a group.
 TensorTable tensor_table(const Snapshot &snapshot, const WeightGroup &group);
+
+/// What happened where git-lfs pointers took the place of weights, and what to do.
+std::string pointer_sentence(const std::vector<std::string> &paths);
 
 /// True for a pickle that holds weights, by its name; others hold the state of a training run.
 bool is_weight_pickle(std::string_view path);

@@ -21,6 +21,8 @@ using read::FileRole;
 using Groups = std::map<std::string, WeightGroup>;
 
 std::string signed_bytes(std::int64_t bytes) {
+  if (bytes == 0)
+    return "the same size";
   const std::string size = human_bytes(static_cast<double>(std::abs(bytes)));
   return (bytes < 0 ? "-" : "+") + size;
 }
@@ -268,6 +270,8 @@ private:
     const std::string &path = (after.index != nullptr ? *after.index : *after.files.front()).path;
     const TensorTable old_table = tensor_table(sides_.before, before);
     const TensorTable new_table = tensor_table(sides_.after, after);
+    if (!new_table.pointers.empty() && old_table.pointers.empty())
+      return add("weights.malformed", new_table.pointers.front(), ids_text(before), ids_text(after), pointer_sentence(new_table.pointers));
     if (!new_table.malformed.empty()) {
       if (old_table.malformed.empty())
         tell_malformed(after, new_table);

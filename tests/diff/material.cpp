@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t largest = 300'000; ///< a larger file says nothing more and takes long
+constexpr std::uintmax_t largest = 100'000; ///< a larger file says nothing more and takes long
 
 const char *const own_config =
     R"({"architectures":["AcmeForCausalLM"],"model_type":"acme","hidden_size":4096,"num_hidden_layers":32,
@@ -45,6 +45,12 @@ std::size_t pick(Random &random, std::size_t n) {
 
 template <class Items> const auto &any(const Items &items, Random &random) {
   return items[pick(random, items.size())];
+}
+
+/// An object, or null for text that is none.
+Json document_of(const std::string &text) {
+  Result<Json> json = parse_json(text);
+  return json ? std::move(*json) : Json();
 }
 
 std::string brief(const Json &value) {
@@ -307,7 +313,7 @@ std::optional<Rewrite> edit_licence(Random &random) {
 
 std::optional<Rewrite> edit_index(const std::string &path, const std::string &text,
                                   Random &random) {
-  Json index = Json::parse(text, nullptr, false);
+  Json index = document_of(text);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() ||
       index["weight_map"].size() < 2)
     return std::nullopt;
@@ -389,7 +395,7 @@ std::optional<Rewrite> edit_vocabulary(Random &random) {
 
 std::optional<Rewrite> edit_document(const std::string &path, const std::string &text,
                                      Random &random) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = document_of(text);
   if (!json.is_object())
     return std::nullopt;
   std::vector<std::string> pointers;
@@ -506,7 +512,7 @@ std::optional<Rewrite> Material::same(Random &random) const {
                    {{"README.md", card("mit", "After, longer.")}}};
   const Source &source = sort == 3 ? any(indexes_, random) : any(documents_, random);
   const std::string text = text_of(source);
-  Json json = Json::parse(text, nullptr, false);
+  Json json = document_of(text);
   if (!json.is_object())
     return std::nullopt;
   const bool again = pick(random, 3) == 0;

@@ -39,7 +39,8 @@ std::string told(const Delta &delta) {
 
 /// True when a change at `path` names the place that was edited, or the value that it is a part of.
 bool names(const std::string &path, const std::string &place) {
-  return path == place || place.starts_with(path + "/") || place.starts_with(path + "#");
+  return path == place || place.starts_with(path + "/") || place.starts_with(path + "#") ||
+         path.starts_with(place + "/");
 }
 
 /// Kinds of which each direction has a name of its own.
