@@ -100,6 +100,7 @@ struct FunctionCode {
   std::int32_t caller_slot = -1;
   std::int32_t kwargs_slot = -1;
   std::int32_t varargs_slot = -1;
+  std::int32_t self_slot = -1; ///< of the template and of blocks
   bool takes_caller = false;
   bool explicit_caller = false;
 };
@@ -145,7 +146,6 @@ struct Program {
   const FunctionCode *root = nullptr;
   std::vector<const Str *> context_names; ///< names looked up among the variables
   std::vector<Block> blocks;
-  std::int32_t self_slot = -1;
 };
 
 /// The variables of a render.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -246,9 +247,9 @@ bool Runtime::iterable(const Value &value) {
 
 Value Runtime::next(Iterator &iterator) {
   spend(1);
-  if (iterator.produce != nullptr) {
-    Producer produce = iterator.produce;
-    iterator.produce = nullptr;
+  while (iterator.next == iterator.count && iterator.produce != nullptr) {
+    // One that raises is at its end, as a generator is.
+    Producer produce = std::exchange(iterator.produce, nullptr);
     produce(*this, iterator);
   }
   return iterator.next < iterator.count ? iterator.items[iterator.next++] : Value();
@@ -270,7 +271,7 @@ std::span<const Value> Runtime::items(const Value &value) {
       std::size_t from = at;
       next_code_point(text.view(), at);
       out[i] = Value(arena.make<const Str>(text.data + from, static_cast<std::uint32_t>(at - from),
-                                           1U, text.markup, 0U));
+                                           1U, false, 0U));
     }
     return {out, text.length};
   }
@@ -303,9 +304,12 @@ std::span<const Value> Runtime::items(const Value &value) {
   case Kind::iterator: {
     Iterator &iterator = *value.iterator;
     if (iterator.produce != nullptr) {
-      Producer produce = iterator.produce;
-      iterator.produce = nullptr;
-      produce(*this, iterator);
+      std::vector<Value> all;
+      for (Value item = next(iterator); !item.is_missing(); item = next(iterator)) {
+        all.push_back(item);
+      }
+      const Sequence *kept = make_sequence(arena, all);
+      return kept->all();
     }
     std::span<const Value> rest(iterator.items + iterator.next, iterator.count - iterator.next);
     iterator.next = iterator.count;

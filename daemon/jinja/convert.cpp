@@ -256,7 +256,9 @@ void Runtime::append_repr(std::string &out, const Value &value) {
     return;
   }
   case Kind::iterator:
-    out += opaque(fmt::format("{} object", value.iterator->type));
+    out += value.iterator->name.empty()
+               ? opaque(fmt::format("{} object", value.iterator->type))
+               : opaque(fmt::format("{} object {}", value.iterator->type, value.iterator->name));
     return;
   case Kind::name_space: {
     Depth deeper(work);

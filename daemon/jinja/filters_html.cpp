@@ -468,6 +468,52 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
 
 constexpr std::size_t pretty_width = 80;
 
+/// A dict's entries as pprint orders them.
+std::vector<std::pair<Value, Value>> sorted_entries(Runtime &runtime, const Dict &dict) {
+  std::vector<std::pair<Value, Value>> entries;
+  for (const DictEntry &entry : dict.all()) {
+    entries.emplace_back(entry.key, entry.value);
+  }
+  merge_sort(entries, [&](const auto &a, const auto &b) {
+    bool same = a.first.is_string() == b.first.is_string();
+    return same ? runtime.ordered(a.first, b.first, "<") : type_name(a.first) < type_name(b.first);
+  });
+  return entries;
+}
+
+/// repr() with the dicts inside sorted.
+void append_flat(Runtime &runtime, std::string &out, const Value &value, int depth) {
+  if (depth > 100) {
+    raise(ErrorClass::RecursionError, "maximum recursion depth exceeded");
+  }
+  runtime.spend(1);
+  if (out.size() > runtime.bounds.allocation_bytes) {
+    throw OutOfMemory{};
+  }
+  std::string_view between;
+  if (value.is_dict()) {
+    out += '{';
+    for (const auto &[key, item] : sorted_entries(runtime, *value.dict)) {
+      out += between;
+      append_flat(runtime, out, key, depth + 1);
+      out += ": ";
+      append_flat(runtime, out, item, depth + 1);
+      between = ", ";
+    }
+    out += '}';
+  } else if (value.is_sequence()) {
+    out += value.is(Kind::list) ? '[' : '(';
+    for (const Value &item : value.sequence->all()) {
+      out += between;
+      append_flat(runtime, out, item, depth + 1);
+      between = ", ";
+    }
+    out += value.is(Kind::list) ? "]" : value.sequence->count == 1 ? ",)" : ")";
+  } else {
+    runtime.append_repr(out, value);
+  }
+}
+
 /// pprint.pformat: on one line when it fits, else one item a line; dictionaries sorted by key.
 void pretty(Runtime &runtime, std::string &out, const Value &value, std::size_t indent,
             std::size_t allowance) {
@@ -476,27 +522,8 @@ void pretty(Runtime &runtime, std::string &out, const Value &value, std::size_t 
     runtime.work.depth = 0;
     raise(ErrorClass::RecursionError, "maximum recursion depth exceeded");
   }
-  std::vector<std::pair<Value, Value>> entries;
-  if (value.is_dict()) {
-    for (const DictEntry &entry : value.dict->all()) {
-      entries.emplace_back(entry.key, entry.value);
-    }
-    merge_sort(entries, [&](const auto &a, const auto &b) {
-      bool same = a.first.is_string() == b.first.is_string();
-      return same ? runtime.ordered(a.first, b.first, "<")
-                  : type_name(a.first) < type_name(b.first);
-    });
-  }
   std::string flat;
-  if (value.is_dict()) {
-    Dict *sorted = make_dict(runtime.arena, entries.size());
-    for (const auto &[key, item] : entries) {
-      runtime.set(*sorted, key, item);
-    }
-    flat = runtime.repr(Value(sorted));
-  } else {
-    flat = runtime.repr(value);
-  }
+  append_flat(runtime, flat, value, 0);
   bool container = (value.is_dict() || value.is_sequence()) && truth(value);
   if (!container || count_code_points(flat) + indent + allowance <= pretty_width) {
     out += flat;
@@ -505,6 +532,7 @@ void pretty(Runtime &runtime, std::string &out, const Value &value, std::size_t 
   }
   std::string between = ",\n" + std::string(indent + 1, ' ');
   if (value.is_dict()) {
+    std::vector<std::pair<Value, Value>> entries = sorted_entries(runtime, *value.dict);
     out += '{';
     for (std::size_t i = 0; i < entries.size(); ++i) {
       std::string key = runtime.repr(entries[i].first);

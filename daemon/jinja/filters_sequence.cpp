@@ -41,7 +41,7 @@ Value ignore_case(Runtime &runtime, const Value &value) {
   return value.is_string() ? Value(runtime.str(to_lower(value.string->view()))) : value;
 }
 
-Value follow(Runtime &runtime, Value item, const std::vector<Value> &parts,
+Value follow(Runtime &runtime, Value item, std::span<const Value> parts,
              const Value &otherwise = Value()) {
   for (const Value &part : parts) {
     runtime.spend(1);
@@ -99,8 +99,10 @@ void produce(Runtime &runtime, Iterator &self, const std::vector<Value> &items) 
 }
 
 /// A generator that runs `producer` over these arguments when it is first asked.
-Value lazily(Runtime &runtime, Producer producer, const Arguments &arguments) {
+Value lazily(Runtime &runtime, std::string_view name, Producer producer,
+             const Arguments &arguments) {
   Iterator *iterator = runtime.arena.make<Iterator>();
+  iterator->name = name;
   iterator->produce = producer;
   iterator->arguments = make_sequence(runtime.arena, arguments.positional)->items;
   iterator->argument_count = arguments.positional.size();
@@ -120,6 +122,44 @@ Arguments kept(Runtime &runtime, const Iterator &self) {
     keywords[i++] = {entry.key.string, entry.value};
   }
   return {{self.arguments, self.argument_count}, {keywords, i}};
+}
+
+/// iter(value).
+Iterator *iterate(Runtime &runtime, const Value &value) {
+  if (value.is(Kind::iterator)) {
+    return value.iterator;
+  }
+  std::span<const Value> items = runtime.items(value);
+  Iterator *iterator = runtime.arena.make<Iterator>();
+  iterator->items = items.data();
+  iterator->count = items.size();
+  return iterator;
+}
+
+/// The one next item of a generator, which will be asked again.
+void yield(Runtime &runtime, Iterator &self, Producer producer, const Value &item) {
+  self.items = make_sequence(runtime.arena, {&item, 1})->items;
+  self.next = 0;
+  self.count = 1;
+  self.produce = producer;
+}
+
+/// A generator over the items of another: what it needs from one item to the next.
+struct Pass {
+  Iterator *source = nullptr;
+  Arguments arguments;
+  std::span<const Value> given;
+  std::span<const Value> path;
+  bool by_attribute = false;
+  Value otherwise;
+  Dict *seen = nullptr;
+};
+
+Pass &begin_pass(Runtime &runtime, Iterator &self) {
+  Pass *pass = runtime.arena.make<Pass>();
+  self.state = pass;
+  pass->arguments = kept(runtime, self);
+  return *pass;
 }
 
 // ---- sort and the like
@@ -217,24 +257,30 @@ Value max(Runtime &runtime, const Arguments &arguments) {
 }
 
 void produce_unique(Runtime &runtime, Iterator &self) {
-  Bound bound("sync_do_unique", kept(runtime, self), {"value", "case_sensitive", "attribute"}, 1);
-  std::vector<Value> path = attribute_parts(runtime, optional(bound[2]));
-  Dict *seen = make_dict(runtime.arena, 0);
-  std::vector<Value> out;
-  for (const Value &item : runtime.items(*bound[0])) {
-    Value key = follow(runtime, item, path);
-    key = flag(bound[1]) ? key : ignore_case(runtime, key);
-    if (find(*seen, key, runtime.work) == nullptr) {
-      runtime.set(*seen, key, true);
-      out.push_back(item);
+  if (self.state == nullptr) {
+    Pass &pass = begin_pass(runtime, self);
+    Bound bound("sync_do_unique", pass.arguments, {"value", "case_sensitive", "attribute"}, 1);
+    pass.path = make_sequence(runtime.arena, attribute_parts(runtime, optional(bound[2])))->all();
+    pass.seen = make_dict(runtime.arena, 0);
+    pass.otherwise = flag(bound[1]);
+    pass.source = iterate(runtime, *bound[0]);
+  }
+  Pass &pass = *static_cast<Pass *>(self.state);
+  for (Value item = runtime.next(*pass.source); !item.is_missing();
+       item = runtime.next(*pass.source)) {
+    Value key = follow(runtime, item, pass.path);
+    key = pass.otherwise.boolean ? key : ignore_case(runtime, key);
+    if (find(*pass.seen, key, runtime.work) == nullptr) {
+      runtime.set(*pass.seen, key, true);
+      yield(runtime, self, produce_unique, item);
+      return;
     }
   }
-  produce(runtime, self, out);
 }
 
 Value unique(Runtime &runtime, const Arguments &arguments) {
   Bound bound("sync_do_unique", arguments, {"value", "case_sensitive", "attribute"}, 1);
-  return lazily(runtime, produce_unique, arguments);
+  return lazily(runtime, "sync_do_unique", produce_unique, arguments);
 }
 
 Value groupby(Runtime &runtime, const Arguments &arguments) {
@@ -270,83 +316,102 @@ Value groupby(Runtime &runtime, const Arguments &arguments) {
 
 // ---- map, select and their kin
 
-void produce_map(Runtime &runtime, Iterator &self) {
-  Arguments arguments = kept(runtime, self);
-  const Value &source = arguments.positional[0];
-  std::vector<Value> out;
-  if (truth(source)) {
-    std::span<const Value> given = arguments.positional.subspan(1);
-    const Value *attribute = nullptr;
-    Value otherwise = Value::none();
-    for (const Keyword &keyword : arguments.keywords) {
-      if (keyword.name->view() == "attribute") {
-        attribute = &keyword.value;
-      } else if (keyword.name->view() == "default") {
-        otherwise = keyword.value;
-      }
-    }
-    if (given.empty() && attribute != nullptr) {
-      for (const Keyword &keyword : arguments.keywords) {
-        if (keyword.name->view() != "attribute" && keyword.name->view() != "default") {
-          raise(ErrorClass::FilterArgumentError,
-                fmt::format("Unexpected keyword argument {}", runtime.repr(Value(keyword.name))));
-        }
-      }
-      std::vector<Value> path = attribute_parts(runtime, *attribute);
-      for (const Value &item : runtime.items(source)) {
-        out.push_back(follow(runtime, item, path, otherwise));
-      }
-    } else {
-      if (given.empty()) {
-        raise(ErrorClass::FilterArgumentError, "map requires a filter argument");
-      }
-      for (const Value &item : runtime.items(source)) {
-        std::vector<Value> call{item};
-        call.insert(call.end(), given.begin() + 1, given.end());
-        out.push_back(runtime.call_filter(given[0], call, arguments.keywords));
-      }
+void begin_map(Runtime &runtime, Iterator &self) {
+  Pass &pass = begin_pass(runtime, self);
+  const Value &source = pass.arguments.positional[0];
+  if (!truth(source)) {
+    pass.source = iterate(runtime, runtime.list({}));
+    return;
+  }
+  pass.given = pass.arguments.positional.subspan(1);
+  const Value *attribute = nullptr;
+  pass.otherwise = Value::none();
+  for (const Keyword &keyword : pass.arguments.keywords) {
+    if (keyword.name->view() == "attribute") {
+      attribute = &keyword.value;
+    } else if (keyword.name->view() == "default") {
+      pass.otherwise = keyword.value;
     }
   }
-  produce(runtime, self, out);
+  if (pass.given.empty() && attribute != nullptr) {
+    for (const Keyword &keyword : pass.arguments.keywords) {
+      if (keyword.name->view() != "attribute" && keyword.name->view() != "default") {
+        raise(ErrorClass::FilterArgumentError,
+              fmt::format("Unexpected keyword argument {}", runtime.repr(Value(keyword.name))));
+      }
+    }
+    pass.by_attribute = true;
+    pass.path = make_sequence(runtime.arena, attribute_parts(runtime, *attribute))->all();
+  } else if (pass.given.empty()) {
+    raise(ErrorClass::FilterArgumentError, "map requires a filter argument");
+  }
+  pass.source = iterate(runtime, source);
+}
+
+void produce_map(Runtime &runtime, Iterator &self) {
+  if (self.state == nullptr) {
+    begin_map(runtime, self);
+  }
+  Pass &pass = *static_cast<Pass *>(self.state);
+  Value item = runtime.next(*pass.source);
+  if (item.is_missing()) {
+    return;
+  }
+  if (pass.by_attribute) {
+    item = follow(runtime, item, pass.path, pass.otherwise);
+  } else {
+    std::vector<Value> call{item};
+    call.insert(call.end(), pass.given.begin() + 1, pass.given.end());
+    item = runtime.call_filter(pass.given[0], call, pass.arguments.keywords);
+  }
+  yield(runtime, self, produce_map, item);
 }
 
 Value map(Runtime &runtime, const Arguments &arguments) {
-  return lazily(runtime, produce_map, arguments);
+  return lazily(runtime, "sync_do_map", produce_map, arguments);
+}
+
+void begin_selection(Runtime &runtime, Iterator &self, bool by_attribute) {
+  Pass &pass = begin_pass(runtime, self);
+  const Value &source = pass.arguments.positional[0];
+  if (!truth(source)) {
+    pass.source = iterate(runtime, runtime.list({}));
+    return;
+  }
+  pass.given = pass.arguments.positional.subspan(1);
+  if (by_attribute) {
+    if (pass.given.empty()) {
+      raise(ErrorClass::FilterArgumentError, "Missing parameter for attribute name");
+    }
+    pass.path = make_sequence(runtime.arena, attribute_parts(runtime, pass.given[0]))->all();
+    pass.given = pass.given.subspan(1);
+  }
+  pass.source = iterate(runtime, source);
 }
 
 template <bool wanted, bool by_attribute> void produce_selection(Runtime &runtime, Iterator &self) {
-  Arguments arguments = kept(runtime, self);
-  const Value &source = arguments.positional[0];
-  std::vector<Value> out;
-  if (truth(source)) {
-    std::span<const Value> given = arguments.positional.subspan(1);
-    std::vector<Value> path;
-    if (by_attribute) {
-      if (given.empty()) {
-        raise(ErrorClass::FilterArgumentError, "Missing parameter for attribute name");
-      }
-      path = attribute_parts(runtime, given[0]);
-      given = given.subspan(1);
+  if (self.state == nullptr) {
+    begin_selection(runtime, self, by_attribute);
+  }
+  Pass &pass = *static_cast<Pass *>(self.state);
+  for (Value item = runtime.next(*pass.source); !item.is_missing();
+       item = runtime.next(*pass.source)) {
+    Value subject = follow(runtime, item, pass.path);
+    if (!pass.given.empty()) {
+      std::vector<Value> call{subject};
+      call.insert(call.end(), pass.given.begin() + 1, pass.given.end());
+      subject = runtime.call_test(pass.given[0], call, pass.arguments.keywords);
     }
-    for (const Value &item : runtime.items(source)) {
-      runtime.spend(1);
-      Value subject = follow(runtime, item, path);
-      if (!given.empty()) {
-        std::vector<Value> call{subject};
-        call.insert(call.end(), given.begin() + 1, given.end());
-        subject = runtime.call_test(given[0], call, arguments.keywords);
-      }
-      if (truth(subject) == wanted) {
-        out.push_back(item);
-      }
+    if (truth(subject) == wanted) {
+      yield(runtime, self, produce_selection<wanted, by_attribute>, item);
+      return;
     }
   }
-  produce(runtime, self, out);
 }
 
 template <bool wanted, bool by_attribute>
 Value selection(Runtime &runtime, const Arguments &arguments) {
-  return lazily(runtime, produce_selection<wanted, by_attribute>, arguments);
+  return lazily(runtime, "select_or_reject", produce_selection<wanted, by_attribute>, arguments);
 }
 
 void produce_items(Runtime &runtime, Iterator &self) {
@@ -365,7 +430,7 @@ void produce_items(Runtime &runtime, Iterator &self) {
 
 Value items(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_items", arguments, {"value"}, 1);
-  return lazily(runtime, produce_items, {{bound[0], 1}, {}});
+  return lazily(runtime, "do_items", produce_items, {{bound[0], 1}, {}});
 }
 
 // ---- slices and batches
@@ -403,7 +468,7 @@ void produce_slice(Runtime &runtime, Iterator &self) {
 
 Value slice(Runtime &runtime, const Arguments &arguments) {
   Bound bound("sync_do_slice", arguments, {"value", "slices", "fill_with"}, 2);
-  return lazily(runtime, produce_slice, arguments);
+  return lazily(runtime, "sync_do_slice", produce_slice, arguments);
 }
 
 void produce_batch(Runtime &runtime, Iterator &self) {
@@ -439,7 +504,7 @@ void produce_batch(Runtime &runtime, Iterator &self) {
 
 Value batch(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_batch", arguments, {"value", "linecount", "fill_with"}, 2);
-  return lazily(runtime, produce_batch, arguments);
+  return lazily(runtime, "do_batch", produce_batch, arguments);
 }
 
 // ---- whole sequences

@@ -171,7 +171,9 @@ Value indent(Runtime &runtime, const Arguments &arguments) {
     raise(ErrorClass::TypeError,
           fmt::format("unsupported operand type(s) for +=: '{}' and 'str'", type_name(*bound[0])));
   }
-  Value text = runtime.add(*bound[0], Value(runtime.str("\n")));
+  // A list takes the newline as one more item.
+  Value text =
+      bound[0]->is(Kind::list) ? *bound[0] : runtime.add(*bound[0], Value(runtime.str("\n")));
   if (!text.is_string()) {
     raise(ErrorClass::AttributeError,
           fmt::format("'{}' object has no attribute 'splitlines'", type_name(text)));

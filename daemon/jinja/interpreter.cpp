@@ -47,12 +47,16 @@ Interpreter::Interpreter(const Program &program, const VariableSet &variables, c
 void Interpreter::run() {
   frame_ = activate(*program_.root, nullptr);
   enter(program_.root->scope);
-  if (program_.self_slot >= 0) {
+  provide_self(program_.root->self_slot);
+  execute(program_.body);
+}
+
+void Interpreter::provide_self(std::int32_t slot) {
+  if (slot >= 0) {
     Value self = Value::of(Kind::block_reference);
     self.block = runtime_.arena.make<BlockReference>(nullptr);
-    frame_->slots[program_.self_slot] = self;
+    frame_->slots[slot] = self;
   }
-  execute(program_.body);
 }
 
 Rendered Interpreter::take() {
@@ -182,6 +186,11 @@ Interpreter::Flow Interpreter::execute(const Node &node) {
     Value text = captured(begin);
     // The innermost filter of the chain has no node of its own: it takes the block's text.
     Value result = built_in(*node.a, &text);
+    if (!result.is_string()) {
+      // The compiled code adds it to the output as it is.
+      raise(ErrorClass::TypeError,
+            fmt::format("sequence item 0: expected str instance, {} found", type_name(result)));
+    }
     write(result);
     leave(node.scopes[0]);
     break;
@@ -318,8 +327,6 @@ Feed Interpreter::make_feed(const Value &iterable, const Node &node) {
   Feed feed;
   if (iterable.is(Kind::iterator)) {
     feed.iterator = iterable.iterator;
-  } else if (iterable.is(Kind::loop)) {
-    raise(ErrorClass::TypeError, "'LoopContext' object cannot be looped over");
   } else {
     feed.items = runtime_.items(iterable);
   }
@@ -654,6 +661,7 @@ void Interpreter::block(const Node &node) {
     Activation *current = frame_;
     frame_ = activate(*known.node->function, nullptr);
     enter(known.node->function->scope);
+    provide_self(known.node->function->self_slot);
     execute(known.node->items);
     frame_ = current;
     context_ = std::move(saved);
@@ -671,6 +679,7 @@ Value Interpreter::call_block(const BlockReference &reference) {
   Activation *current = frame_;
   frame_ = activate(*reference.node->function, nullptr);
   enter(reference.node->function->scope);
+  provide_self(reference.node->function->self_slot);
   execute(reference.node->items);
   frame_ = current;
   --runtime_.depth;
@@ -995,6 +1004,9 @@ Arguments Interpreter::arguments(const Node &node, const Value *first, const Val
   }
   if (node.c != nullptr) {
     Value more = evaluate(*node.c);
+    if (more.is_undefined()) {
+      runtime_.fail_undefined(*more.undefined);
+    }
     if (!more.is_dict()) {
       raise(ErrorClass::TypeError,
             fmt::format("argument after ** must be a mapping, not {}", type_name(more)));

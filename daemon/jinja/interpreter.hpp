@@ -85,6 +85,8 @@ private:
   void call_block_statement(const Node &node);
   void generation(const Node &node);
   void block(const Node &node);
+  /// `self`, where the code of this frame names it.
+  void provide_self(std::int32_t slot);
   void enter(const ScopeCode &scope);
   void leave(const ScopeCode &scope);
   void write(const Value &value);

@@ -61,7 +61,8 @@ public:
       while (at_ < source_.size()) {
         root();
       }
-      tokens_.push_back({TokenType::eof, line_, {}});
+      // The stream ends on the line of its last token.
+      tokens_.push_back({TokenType::eof, tokens_.empty() ? 1 : tokens_.back().line, {}});
     } catch (const CompileError &error) {
       char *copy = arena_.take(error.message.size());
       std::memcpy(copy, error.message.data(), error.message.size());

@@ -15,6 +15,22 @@ namespace {
 
 constexpr std::int64_t max_range = 100000;
 
+/// Python's refusal of arguments by a method that takes none.
+void nothing(std::string_view method, const Arguments &arguments) {
+  if (!arguments.keywords.empty()) {
+    raise(ErrorClass::TypeError, fmt::format("{}() takes no keyword arguments", method));
+  }
+  if (!arguments.positional.empty()) {
+    raise(ErrorClass::TypeError,
+          fmt::format("{}() takes no arguments ({} given)", method, arguments.positional.size()));
+  }
+}
+
+/// "int" or "float": a bool has the methods of int.
+std::string_view number_type(const Value &self) {
+  return self.is(Kind::real) ? "float" : "int";
+}
+
 // ---- dict
 
 Value dict_get(Runtime &runtime, const Value &self, const Arguments &arguments) {
@@ -33,11 +49,7 @@ Value dict_get(Runtime &runtime, const Value &self, const Arguments &arguments) 
 
 Value dict_view(Runtime &runtime, const Value &self, ViewOf what, std::string_view name,
                 const Arguments &arguments) {
-  if (!arguments.positional.empty() || !arguments.keywords.empty()) {
-    raise(ErrorClass::TypeError,
-          fmt::format("dict.{}() takes no arguments ({} given)", name,
-                      arguments.positional.size() + arguments.keywords.size()));
-  }
+  nothing(fmt::format("dict.{}", name), arguments);
   Value value = Value::of(Kind::dict_view);
   value.view = runtime.arena.make<DictView>(self.dict, what);
   return value;
@@ -53,7 +65,8 @@ Value dict_values(Runtime &runtime, const Value &self, const Arguments &argument
   return dict_view(runtime, self, ViewOf::values, "values", arguments);
 }
 
-Value dict_copy(Runtime &runtime, const Value &self, const Arguments &) {
+Value dict_copy(Runtime &runtime, const Value &self, const Arguments &arguments) {
+  nothing("dict.copy", arguments);
   Dict *copy = make_dict(runtime.arena, self.dict->count);
   for (const DictEntry &entry : self.dict->all()) {
     runtime.spend(1);
@@ -107,17 +120,20 @@ Value sequence_index(Runtime &runtime, const Value &self, const Arguments &argum
                                     : std::string("tuple.index(x): x not in tuple"));
 }
 
-Value list_copy(Runtime &, const Value &self, const Arguments &) {
+Value list_copy(Runtime &, const Value &self, const Arguments &arguments) {
+  nothing("list.copy", arguments);
   return self;
 }
 
 // ---- numbers
 
-Value is_whole(Runtime &, const Value &self, const Arguments &) {
+Value is_whole(Runtime &, const Value &self, const Arguments &arguments) {
+  nothing("float.is_integer", arguments);
   return std::isfinite(self.real) && self.real == std::trunc(self.real);
 }
 
-Value bit_length(Runtime &, const Value &self, const Arguments &) {
+Value bit_length(Runtime &, const Value &self, const Arguments &arguments) {
+  nothing("int.bit_length", arguments);
   Wide wide = widen(self);
   if (wide.limbs.empty()) {
     return std::int64_t{0};
@@ -125,7 +141,8 @@ Value bit_length(Runtime &, const Value &self, const Arguments &) {
   return static_cast<std::int64_t>(wide.limbs.size() * 32) - __builtin_clz(wide.limbs.back());
 }
 
-Value bit_count(Runtime &, const Value &self, const Arguments &) {
+Value bit_count(Runtime &, const Value &self, const Arguments &arguments) {
+  nothing("int.bit_count", arguments);
   std::int64_t count = 0;
   for (std::uint32_t limb : widen(self).limbs) {
     count += __builtin_popcount(limb);
@@ -133,8 +150,32 @@ Value bit_count(Runtime &, const Value &self, const Arguments &) {
   return count;
 }
 
-Value conjugate(Runtime &, const Value &self, const Arguments &) {
-  return self;
+Value conjugate(Runtime &runtime, const Value &self, const Arguments &arguments) {
+  nothing(fmt::format("{}.conjugate", number_type(self)), arguments);
+  return self.is(Kind::real) ? self : runtime.positive(self);
+}
+
+Value integer_ratio(Runtime &runtime, const Value &self, const Arguments &arguments) {
+  nothing(fmt::format("{}.as_integer_ratio", number_type(self)), arguments);
+  if (!self.is(Kind::real)) {
+    return runtime.tuple({runtime.positive(self), Value(std::int64_t{1})});
+  }
+  if (std::isnan(self.real)) {
+    raise(ErrorClass::ValueError, "cannot convert NaN to integer ratio");
+  }
+  if (std::isinf(self.real)) {
+    raise(ErrorClass::OverflowError, "cannot convert Infinity to integer ratio");
+  }
+  int exponent = 0;
+  double mantissa = std::frexp(self.real, &exponent);
+  while (mantissa != std::trunc(mantissa)) {
+    mantissa *= 2;
+    --exponent;
+  }
+  Value power = runtime.power(Value(std::int64_t{2}), Value(std::int64_t{std::abs(exponent)}));
+  Value whole = integer_of(runtime, mantissa);
+  return exponent >= 0 ? runtime.tuple({runtime.multiply(whole, power), Value(std::int64_t{1})})
+                       : runtime.tuple({whole, power});
 }
 
 // ---- cycler
@@ -393,6 +434,9 @@ Value number_attribute(Runtime &runtime, const Value &self, std::string_view nam
   }
   if (name == "bit_count" && !real) {
     return bind("bit_count", bit_count);
+  }
+  if (name == "as_integer_ratio") {
+    return bind("as_integer_ratio", integer_ratio);
   }
   if (name == "conjugate") {
     return bind("conjugate", conjugate);

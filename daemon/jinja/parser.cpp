@@ -225,7 +225,7 @@ private:
         next();
       } else if (token.type == Type::variable_begin) {
         next();
-        Node *expression = parse_tuple(true, nullptr, false);
+        Node *expression = parse_tuple(true, false);
         body.push_back(make(Op::print, token.line, expression));
         expect(Type::variable_end);
       } else {
@@ -326,9 +326,9 @@ private:
 
   Node *parse_for() {
     int line = next().line;
-    Node *target = parse_target(&in_, false);
+    Node *target = parse_target(false);
     expect_name("in");
-    Node *node = make(Op::loop, line, target, parse_tuple(false, &recursive_, false));
+    Node *node = make(Op::loop, line, target, parse_tuple(false, false));
     if (skip_name("if")) {
       node->c = parse_expression();
     }
@@ -345,7 +345,7 @@ private:
     Node *node = result;
     NodeList elifs;
     for (;;) {
-      node->a = parse_tuple(false, nullptr, false);
+      node->a = parse_tuple(false, false);
       node->items = body_until(end_if_else_, false);
       std::string_view word = next().text;
       if (word == "elif") {
@@ -364,9 +364,9 @@ private:
 
   Node *parse_set() {
     int line = next().line;
-    Node *target = parse_target(nullptr, true);
+    Node *target = parse_target(true);
     if (skip(Type::assign)) {
-      return make(Op::assign, line, target, parse_tuple(true, nullptr, false));
+      return make(Op::assign, line, target, parse_tuple(true, false));
     }
     Node *node = make(Op::assign_block, line, target, parse_filter(nullptr, false));
     node->items = body_until(end_set_, true);
@@ -381,7 +381,7 @@ private:
       if (!targets.empty()) {
         expect(Type::comma);
       }
-      Node *target = parse_target(nullptr, false);
+      Node *target = parse_target(false);
       set_context(target, Context::param);
       targets.push_back(target);
       expect(Type::assign);
@@ -575,8 +575,8 @@ private:
     return node;
   }
 
-  Node *parse_target(const Words *end, bool with_namespace) {
-    Node *target = parse_tuple(true, end, false, true, with_namespace);
+  Node *parse_target(bool with_namespace) {
+    Node *target = parse_tuple(true, false, true, with_namespace);
     set_context(target, Context::store);
     if (std::string_view what = unassignable(target); !what.empty()) {
       fail(fmt::format("can't assign to '{}'", what), target->line);
@@ -778,7 +778,7 @@ private:
       return constant(number(token), token.line);
     case Type::lparen: {
       next();
-      Node *node = parse_tuple(true, nullptr, true);
+      Node *node = parse_tuple(true, true);
       expect(Type::rparen);
       return node;
     }
@@ -842,15 +842,13 @@ private:
     }
   }
 
-  bool tuple_end(const Words *end) const {
-    if (is(Type::variable_end) || is(Type::block_end) || is(Type::rparen)) {
-      return true;
-    }
-    return end != nullptr && is(Type::name) &&
-           std::find(end->begin(), end->end(), current().text) != end->end();
+  /// jinja2 also names words that end a tuple ("in", "recursive"), but its own check never meets
+  /// them.
+  bool tuple_end() const {
+    return is(Type::variable_end) || is(Type::block_end) || is(Type::rparen);
   }
 
-  Node *parse_tuple(bool conditions, const Words *end, bool parentheses, bool simple = false,
+  Node *parse_tuple(bool conditions, bool parentheses, bool simple = false,
                     bool with_namespace = false) {
     int line = current().line;
     NodeList items;
@@ -859,7 +857,7 @@ private:
       if (!items.empty()) {
         expect(Type::comma);
       }
-      if (tuple_end(end)) {
+      if (tuple_end()) {
         break;
       }
       items.push_back(simple ? parse_primary(with_namespace) : parse_expression(conditions));
@@ -1078,8 +1076,6 @@ private:
   std::unordered_map<std::string_view, const Str *> names_;
   std::vector<std::string_view> tags_;
   std::vector<const Words *> end_words_;
-  const Words in_{"in"};
-  const Words recursive_{"recursive"};
   const Words end_for_else_{"endfor", "else"};
   const Words end_for_{"endfor"};
   const Words end_if_else_{"elif", "else", "endif"};

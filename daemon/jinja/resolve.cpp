@@ -305,14 +305,10 @@ public:
     }
     Function *function = new_function(nullptr);
     Scope *root = new_scope(nullptr, function);
-    Undeclared self({"self"});
-    self.visit(program_.body);
-    if (self.has("self")) {
-      program_.self_slot = root->declare_parameter(keep_name("self")).slot;
-    }
+    FunctionCode code;
+    code.self_slot = self_slot(*root, program_.body);
     analyze(*root, program_.body);
     statements(program_.body, Frame{root, true, false});
-    FunctionCode code;
     code.scope = scope_code(*root, false);
     code.slots = static_cast<std::int32_t>(function->locals.size());
     program_.root = arena_.make<FunctionCode>(code);
@@ -341,9 +337,15 @@ private:
     scope->space = space;
     return scope;
   }
-  const Str *keep_name(std::string_view text) {
+  /// Where code that names `self` has it, or -1.
+  std::int32_t self_slot(Scope &scope, Nodes body) {
+    Undeclared self({"self"});
+    self.visit(body);
+    return self.has("self") ? scope.declare_parameter(keep_name("self", body)).slot : -1;
+  }
+  const Str *keep_name(std::string_view text, Nodes body) {
     // Names were interned by the parser: the same text must give the same pointer.
-    for (Node *node : program_.body) {
+    for (Node *node : body) {
       const Str *found = nullptr;
       any_node(node, [&](const Node *other) {
         if (other->op == Op::name && other->name->view() == text) {
@@ -826,10 +828,11 @@ private:
   void resolve_block(Node *node) {
     Function *function = new_function(nullptr);
     Scope *scope = new_scope(nullptr, function);
+    FunctionCode code;
+    code.self_slot = self_slot(*scope, node->items);
     analyze(*scope, node->items);
     indentation_ = 0;
     statements(node->items, Frame{scope, false, false});
-    FunctionCode code;
     code.scope = scope_code(*scope, false);
     code.slots = static_cast<std::int32_t>(function->locals.size());
     node->function = arena_.make<FunctionCode>(code);

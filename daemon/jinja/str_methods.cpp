@@ -540,12 +540,61 @@ Value str_translate(Runtime &runtime, const Value &self, const Arguments &argume
   return made(runtime, self, out);
 }
 
+/// str.maketrans: the table that translate takes.
+Value str_maketrans(Runtime &runtime, const Value &, const Arguments &arguments) {
+  std::span<const Value> given = positional(arguments, "maketrans", 1, 3);
+  Dict *table = make_dict(runtime.arena, 0);
+  auto code = [](const Value &character) {
+    std::size_t at = 0;
+    return Value(static_cast<std::int64_t>(next_code_point(character.string->view(), at)));
+  };
+  if (given.size() == 1) {
+    if (!given[0].is_dict()) {
+      raise(ErrorClass::TypeError, "if you give only one argument to maketrans it must be a dict");
+    }
+    for (const DictEntry &entry : given[0].dict->all()) {
+      runtime.spend(1);
+      if (!entry.key.is_string() && !entry.key.is_small_int()) {
+        raise(ErrorClass::TypeError, "keys in translate table must be strings or integers");
+      }
+      if (entry.key.is_string() && entry.key.string->length != 1) {
+        raise(ErrorClass::ValueError, "string keys in translate table must be of length 1");
+      }
+      runtime.set(*table, entry.key.is_string() ? code(entry.key) : entry.key, entry.value);
+    }
+    return Value(table);
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!given[i].is_string()) {
+      raise(ErrorClass::TypeError,
+            i == 0 ? std::string(
+                         "first maketrans argument must be a string if there is a second argument")
+                   : fmt::format("maketrans() argument {} must be str, not {}", i + 1,
+                                 type_name(given[i])));
+    }
+  }
+  if (given[0].string->length != given[1].string->length) {
+    raise(ErrorClass::ValueError, "the first two maketrans arguments must have equal length");
+  }
+  std::span<const Value> from = runtime.items(given[0]);
+  std::span<const Value> to = runtime.items(given[1]);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    runtime.set(*table, code(from[i]), code(to[i]));
+  }
+  if (given.size() == 3) {
+    for (const Value &character : runtime.items(given[2])) {
+      runtime.set(*table, code(character), Value::none());
+    }
+  }
+  return Value(table);
+}
+
 struct Method {
   std::string_view name;
   Native call;
 };
 
-constexpr std::array<Method, 26> methods{{{"strip", str_strip},
+constexpr std::array<Method, 27> methods{{{"strip", str_strip},
                                           {"split", str_split},
                                           {"replace", str_replace},
                                           {"lstrip", str_lstrip},
@@ -565,6 +614,7 @@ constexpr std::array<Method, 26> methods{{{"strip", str_strip},
                                           {"ljust", str_ljust},
                                           {"rjust", str_rjust},
                                           {"zfill", str_zfill},
+                                          {"maketrans", str_maketrans},
                                           {"expandtabs", str_expandtabs},
                                           {"removeprefix", str_removeprefix},
                                           {"removesuffix", str_removesuffix},

@@ -175,11 +175,13 @@ Value str_isprintable(Runtime &runtime, const Value &self, const Arguments &argu
   return self.string->bytes == 0 || truth(all_of<is_printable>(runtime, self, arguments));
 }
 
-Value str_isascii(Runtime &, const Value &self, const Arguments &) {
+Value str_isascii(Runtime &, const Value &self, const Arguments &arguments) {
+  no_arguments(arguments, "isascii");
   return self.string->ascii();
 }
 
-Value str_isidentifier(Runtime &, const Value &self, const Arguments &) {
+Value str_isidentifier(Runtime &, const Value &self, const Arguments &arguments) {
+  no_arguments(arguments, "isidentifier");
   return is_identifier(self.string->view());
 }
 
@@ -199,7 +201,8 @@ Value cased(Runtime &runtime, const Value &self, const Arguments &arguments) {
   return some;
 }
 
-Value str_istitle(Runtime &runtime, const Value &self, const Arguments &) {
+Value str_istitle(Runtime &runtime, const Value &self, const Arguments &arguments) {
+  no_arguments(arguments, "istitle");
   runtime.spend(self.string->length / 4);
   bool inside = false;
   bool some = false;

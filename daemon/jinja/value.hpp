@@ -206,11 +206,13 @@ struct DictView {
 
 class Runtime;
 
-/// What fills an iterator the first time it is asked: generators run late, so do their errors.
+/// Gives an iterator that has run out its next items: generators run late and one item at a time,
+/// and so do their errors. Is asked again until it leaves itself unset.
 using Producer = void (*)(Runtime &runtime, Iterator &self);
 
 struct Iterator {
   std::string_view type = "generator";
+  std::string_view name; ///< of a generator's function
   const Value *items = nullptr;
   std::size_t count = 0;
   std::size_t next = 0;
@@ -218,6 +220,7 @@ struct Iterator {
   const Value *arguments = nullptr; ///< the producer's own
   std::size_t argument_count = 0;
   const Dict *keywords = nullptr;
+  void *state = nullptr; ///< the producer's own, between two items
 };
 
 struct Namespace {
