@@ -1,4 +1,5 @@
 #include "daemon/diff/config_canonical.hpp"
+#include "daemon/diff/config_effect.hpp"
 #include "daemon/diff/config_keys.hpp"
 #include "daemon/diff/subjects.hpp"
 
@@ -133,6 +134,8 @@ private:
         (a == nullptr || b == nullptr) && group == "rope_parameters" && key == "type" && holder.value("rope_type", Json()) == *(a != nullptr ? a : b))
       return add("config.default-stated", pointer, a, b, "type repeats what rope_type says, for older readers.");
     const std::string kind = kind_of(key, a, b, group);
+    if (told_without_effect(kind, key, a, b, pointer))
+      return;
     if (kind == "config.unknown" && ++unknown_ > most_unknown_keys)
       return;
     if (kind == "tokenizer.class" && same_class(a, b)) {
@@ -144,6 +147,26 @@ private:
     std::string sentence = describe(row != nullptr ? row->noun : "", {pointer, key, a, b});
     sentence += consequence(key, kind, a, b, before, after);
     add(kind, pointer, a, b, std::move(sentence));
+  }
+
+  /// A shape that is stated as the code derives it anyway, or a window that the code does not apply: told as such.
+  bool told_without_effect(const std::string &kind, const std::string &key, const Json *a, const Json *b, const std::string &pointer) {
+    const bool window = kind == "config.window";
+    const bool shape = kind == "config.shape" || kind == "config.attention" || kind == "config.attention-heads";
+    if (path_ != "config.json" || !(window || (shape && (a == nullptr || b == nullptr || a->is_null() || b->is_null()))))
+      return false;
+    if (!builds_the_same(*left_.json, with_key_of(*left_.json, *right_.json, pointer)))
+      return false;
+    const ConfigKey *row = find_config_key(key);
+    if (window)
+      add("config.not-applied", pointer, a, b,
+          describe(row != nullptr ? row->noun : "", {pointer, key, a, b}) +
+              fmt::format(" The code of {} builds the same with either.", shown(left_.json->value("model_type", Json()))));
+    else
+      add("config.default-stated", pointer, a, b,
+          fmt::format("{} {}; this is what the other sizes give without it.", plain_text(key, 60),
+                      b != nullptr && !b->is_null() ? "is now stated as " + shown(*b) : "is no longer stated as " + shown(*a)));
+    return true;
   }
 
   static bool same_class(const Json *a, const Json *b) {
@@ -225,7 +248,9 @@ private:
         return fmt::format(" The KV cache takes {} instead of {} bytes a token at 16 bits.", with_thousands(*to), with_thousands(*from));
     }
     if (kind == "config.context" && a != nullptr && b != nullptr && a->is_number() && b->is_number() && b->get<double>() > 0 && a->get<double>() > 0)
-      return fmt::format(" The cache of one longest sequence is multiplied by {:.4g}.", b->get<double>() / a->get<double>());
+      return b->get<double>() >= a->get<double>()
+                 ? fmt::format(" The cache of one longest sequence grows {:.4g} times.", b->get<double>() / a->get<double>())
+                 : fmt::format(" The cache of one longest sequence is divided by {:.4g}.", a->get<double>() / b->get<double>());
     if (kind == "config.rope-factors")
       return " Files converted from this model must be made again.";
     if (key == "dtype" && b != nullptr && b->is_string())

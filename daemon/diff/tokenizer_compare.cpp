@@ -170,9 +170,11 @@ private:
       return at == end ? std::string("nothing") : shown_text(std::string(at->first) + " " + std::string(at->second), 60);
     };
     add("tokenizer.merges", pointer(fmt::format("/model/merges/{}", rank)), Json{{"count", before.size()}}, Json{{"count", after.size()}},
-        fmt::format("The merges differ first at rank {}: {} became {}; {} became {}. Ids of existing text can change.",
-                    with_thousands(rank), merge(left, before.end()), merge(right, after.end()), counted(before.size(), "merge"),
-                    with_thousands(static_cast<long long>(after.size()))));
+        fmt::format("The merges differ first at rank {}: {} became {}; {}. Ids of existing text can change.", with_thousands(rank),
+                    merge(left, before.end()), merge(right, after.end()),
+                    before.size() == after.size() ? fmt::format("{} as before", counted(after.size(), "merge"))
+                                                  : fmt::format("{} became {}", counted(before.size(), "merge"),
+                                                                with_thousands(static_cast<long long>(after.size())))));
   }
 
   void parts() {

@@ -279,6 +279,27 @@ void compare_map(const Sides &sides, const FilePair &file, const Json &before, c
   }
 }
 
+/// A map of roles that came beside a tokenizer_config.json: where the two name other tokens, software differs in which it
+/// takes. True when one was told.
+bool compare_new_map(const std::string &path, const Json &map, const Json &config, Changes &changes) {
+  const bool at_root = read::folder_of(path).empty();
+  bool told = false;
+  for (const auto &[key, value] : map.items()) {
+    const auto stated = config.find(key);
+    const std::optional<std::string> by_map = token_text(&value);
+    const std::optional<std::string> by_config = stated != config.end() ? token_text(&*stated) : std::nullopt;
+    if (!by_map || !by_config || by_map == by_config)
+      continue;
+    told = true;
+    changes.push_back(make_change(key == "eos_token" && at_root ? "stop-set.disagreement" : "tokenizer.special-token",
+                                  path + "#/" + pointer_key(key), "null", json_text(value),
+                                  fmt::format("{} was added and says that {} is {}; tokenizer_config.json says {}: which holds depends "
+                                              "on the software that loads them.",
+                                              plain_text(path), plain_text(key, 60), shown_text(*by_map), shown_text(*by_config))));
+  }
+  return told;
+}
+
 std::vector<read::AddedToken> listed_tokens(const Json &object) {
   std::vector<read::AddedToken> tokens;
   for (const auto &[text, id] : object.items())
@@ -321,6 +342,9 @@ void diff_tokenizer_settings(const Sides &sides, const FilePair &file, Changes &
     const auto said_elsewhere = [&](const Snapshot &snapshot) {
       return find_file(snapshot, folder + "tokenizer_config.json") != nullptr || find_file(snapshot, folder + "tokenizer.json") != nullptr;
     };
+    if (came && file.role == FileRole::special_tokens_map && find_file(sides.before, folder + "tokenizer_config.json") != nullptr &&
+        compare_new_map(file.path, *after.json, *read_document(sides.after, folder + "tokenizer_config.json").json, changes))
+      return;
     const bool harmless = came ? !loadable(sides.before, folder) || said_elsewhere(sides.before) : said_elsewhere(sides.after);
     return note(harmless ? "tokenizer.default-stated" : "tokenizer.special-token",
                 fmt::format("{} was {}{}", file.path, came ? "added" : "removed",

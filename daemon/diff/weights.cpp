@@ -3,12 +3,14 @@
 #include "daemon/diff/tensor_compare.hpp"
 #include "daemon/diff/weight_groups.hpp"
 #include "daemon/diff/weight_lists.hpp"
+#include "daemon/read/gguf.hpp"
 
 #include "schemas/text.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -185,8 +187,60 @@ private:
     return names;
   }
 
+  /// "pytorch_model" and "model" are what one library calls the same weights in its two formats.
+  static std::string in_safetensors(const std::string &key) {
+    const std::string folder(read::folder_of(key));
+    const std::string stem(read::base_name(key));
+    return folder + (stem.starts_with("pytorch_model") ? stem.substr(8) : stem);
+  }
+
+  /// How the weights of a pickle and of safetensors differ as far as it can be told without opening the pickle: in size, and
+  /// in names where an index gives them. "" when nothing does.
+  std::string against_pickle(const Snapshot &pickled, const WeightGroup &pickle, const Snapshot &kept, const WeightGroup &tensors) const {
+    constexpr double tolerance = 0.02;
+    constexpr std::int64_t overhead = 1 << 20;
+    const std::int64_t apart = std::abs(tensors.bytes() - pickle.bytes());
+    if (apart > overhead && static_cast<double>(apart) > tolerance * static_cast<double>(pickle.bytes()))
+      return fmt::format("they take {} and the pickle {}", human_bytes(static_cast<double>(tensors.bytes())),
+                         human_bytes(static_cast<double>(pickle.bytes())));
+    const std::string *text = pickle.index != nullptr ? bytes_of(pickled, pickle.index->path) : nullptr;
+    const Result<read::WeightIndex> index = text != nullptr ? read::read_weight_index(*text) : fail(Errc::gone, "");
+    const TensorTable table = tensor_table(kept, tensors);
+    if (!index || !table.unreadable.empty() || !table.malformed.empty())
+      return {};
+    // Tied weights and buffers are left out of safetensors, so names may be missing there but not be new.
+    std::vector<std::string> unknown;
+    auto at = index->weight_map.begin();
+    for (const PlacedTensor &placed : table.tensors) {
+      while (at != index->weight_map.end() && at->first < placed.tensor->name)
+        ++at;
+      if (at == index->weight_map.end() || at->first != placed.tensor->name)
+        unknown.push_back(placed.tensor->name);
+    }
+    return unknown.empty() ? std::string() : fmt::format("{} not in the pickle's index, such as {}", counted(unknown.size(), "tensor is", "tensors are"),
+                                                         shown_text(unknown.front(), 100));
+  }
+
+  /// Sizes that two number formats of one model can have; others are not of one model, and say nothing.
+  static bool comparable(const WeightGroup &pickle, const WeightGroup &tensors) {
+    const double ratio = static_cast<double>(tensors.bytes()) / std::max(1.0, static_cast<double>(pickle.bytes()));
+    return ratio > 0.2 && ratio < 5;
+  }
+
+  /// Pickles that went while safetensors of the same weights stay or came.
+  bool converted(const Format &format, const std::vector<const WeightGroup *> &groups) const {
+    return &format == &pickles_ && std::ranges::all_of(groups, [&](const WeightGroup *group) {
+      const auto kept = safetensors_.after.find(in_safetensors(group->key));
+      return kept != safetensors_.after.end() && against_pickle(sides_.before, *group, sides_.after, kept->second).empty();
+    });
+  }
+
   void groups_gone(const Format &format, const std::vector<const WeightGroup *> &groups) {
     const std::vector<std::string> names = names_of(groups);
+    if (converted(format, groups))
+      return add("weights.converted", names.front(), json_text(Json(names)), "null",
+                 fmt::format("{} of pickles removed: {}. The same weights are kept as safetensors, which loaders take first; values were not compared.",
+                             counted(names.size(), "file"), listed(names)));
     std::vector<std::string> rest;
     for (const Format *other : {&safetensors_, &pickles_, &gguf_})
       if (!other->after.empty())
@@ -203,6 +257,14 @@ private:
                       counted(names.size(), "file was", "files were"), listed(names)));
       return;
     }
+    if (&format == &safetensors_)
+      for (const WeightGroup *group : groups)
+        for (const auto &[key, pickle] : pickles_.after)
+          if (in_safetensors(key) == group->key && comparable(pickle, *group))
+            if (const std::string differs = against_pickle(sides_.after, pickle, sides_.after, *group); !differs.empty())
+              return add("weights.format-differs", group->files.front()->path, "null", json_text(Json(names_of({group}))),
+                         fmt::format("Weights were added as safetensors, which loaders take before the pickle beside them, and they are not the same: {}.",
+                                     differs));
     const bool other_format = format.before.empty();
     add(other_format ? "weights.format-added" : "weights.side-file", names.front(), "null", json_text(Json(names)),
         fmt::format("{} of {} added beside the weights: {}. Values were not compared.", counted(names.size(), "file"), format.name, listed(names)));
@@ -246,8 +308,36 @@ private:
     compare_index(sides_, before, after, changes_);
   }
 
+  /// The tensors of all parts of a split GGUF file; nothing when a header cannot be read. `headers` keeps what the views need.
+  static std::optional<std::vector<TensorView>> gguf_tensors(const Snapshot &snapshot, const WeightGroup &group, std::vector<read::GgufHeader> &headers) {
+    for (const FileEntry *file : group.files) {
+      const std::string *bytes = bytes_of(snapshot, file->path);
+      Result<read::GgufHeader> header = bytes != nullptr ? read::read_gguf_header(*bytes) : fail(Errc::gone, "");
+      if (!header)
+        return std::nullopt;
+      headers.push_back(std::move(*header));
+    }
+    std::vector<TensorView> tensors;
+    for (const read::GgufHeader &header : headers)
+      for (const read::StoredTensor &tensor : header.tensors)
+        tensors.push_back({tensor.name, tensor.dtype, &tensor.shape});
+    std::ranges::sort(tensors, {}, &TensorView::name);
+    return tensors;
+  }
+
   void compare_gguf_group(const WeightGroup &before, const WeightGroup &after, bool same_paths, const std::set<std::string> &changed) {
     if (!same_paths) {
+      std::vector<read::GgufHeader> old_headers;
+      std::vector<read::GgufHeader> new_headers;
+      const std::optional<std::vector<TensorView>> was = gguf_tensors(sides_.before, before, old_headers);
+      const std::optional<std::vector<TensorView>> is = gguf_tensors(sides_.after, after, new_headers);
+      if (was && is && !was->empty()) {
+        if (!compare_tensors(after.files.front()->path, *was, *is, changes_))
+          add("weights.resharded", after.files.front()->path, json_text(Json(before.files.size())), json_text(Json(after.files.size())),
+              fmt::format("The same {} split into other files, {} became {}; values were not compared.", counted(is->size(), "tensor is", "tensors are"),
+                          counted(before.files.size(), "file"), with_thousands(static_cast<long long>(after.files.size()))));
+        return;
+      }
       add("weights.values", after.files.front()->path, ids_text(before), ids_text(after),
           fmt::format("The weights are in other files: {} became {}.", counted(before.files.size(), "file"),
                       with_thousands(static_cast<long long>(after.files.size()))));

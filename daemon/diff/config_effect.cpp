@@ -1,0 +1,35 @@
+#include "daemon/diff/config_effect.hpp"
+
+#include "estimator/architecture.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace headwater::diff {
+
+using estimator::Architecture;
+
+bool builds_the_same(const Json &before, const Json &after) {
+  const Result<Architecture> a = estimator::derive(before);
+  const Result<Architecture> b = estimator::derive(after);
+  if (!a || !b)
+    return false;
+  const auto known = [](const Architecture &model) {
+    return model.reading != estimator::Reading::unknown && model.head;
+  };
+  return known(*a) && known(*b) && a->layers == b->layers && a->mtp_layers == b->mtp_layers &&
+         a->encoder_layers == b->encoder_layers && a->tensors == b->tensors &&
+         a->counts == b->counts && a->norm == b->norm && a->position == b->position &&
+         a->max_positions == b->max_positions;
+}
+
+Json with_key_of(const Json &config, const Json &other, const std::string &pointer) {
+  Json changed = config;
+  const Json::json_pointer place(pointer);
+  if (other.contains(place))
+    changed[place] = other[place];
+  else if (Json &parent = changed[place.parent_pointer()]; parent.is_object())
+    parent.erase(place.back());
+  return changed;
+}
+
+} // namespace headwater::diff
