@@ -2,6 +2,7 @@
 #include "daemon/jinja/runtime.hpp"
 #include "daemon/jinja/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -262,9 +263,16 @@ void Runtime::append_repr(std::string &out, const Value &value) {
     return;
   case Kind::name_space: {
     Depth deeper(work);
+    bool inside = std::find(shown.begin(), shown.end(), value.name_space) != shown.end();
+    shown.push_back(value.name_space);
     out += "<Namespace ";
-    append_dict(*this, out, *value.name_space->attributes);
+    if (inside) {
+      out += "{...}"; // as Python shows a dict inside itself
+    } else {
+      append_dict(*this, out, *value.name_space->attributes);
+    }
     out += '>';
+    shown.pop_back();
     return;
   }
   case Kind::macro:

@@ -49,6 +49,20 @@ struct Loop {
   Activation *closure = nullptr;
 };
 
+/// Counts how deep our own calls are: a template must not use up the stack.
+struct NativeDepth {
+  static constexpr int most = 3000;
+  explicit NativeDepth(int &of) : depth(of) {
+    if (++depth > most) {
+      raise(ErrorClass::RecursionError, "maximum recursion depth exceeded");
+    }
+  }
+  NativeDepth(const NativeDepth &) = delete;
+  NativeDepth &operator=(const NativeDepth &) = delete;
+  ~NativeDepth() { --depth; }
+  int &depth;
+};
+
 /// Runs a resolved template.
 class Interpreter final : public Callbacks {
 public:

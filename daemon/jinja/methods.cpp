@@ -245,6 +245,10 @@ void fill_dict(Runtime &runtime, Dict &dict, const Arguments &arguments) {
   }
   if (!arguments.positional.empty()) {
     const Value &source = arguments.positional[0];
+    if (source.is_undefined()) {
+      // Python asks for its keys first, as an attribute.
+      runtime.fail_undefined(*source.undefined);
+    }
     if (source.is_dict()) {
       for (const DictEntry &entry : source.dict->all()) {
         runtime.spend(1);

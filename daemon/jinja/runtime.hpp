@@ -40,6 +40,7 @@ public:
   bool autoescape = false;
   int depth = 0;
   Callbacks *callbacks = nullptr;
+  std::vector<const Namespace *> shown; ///< namespaces whose repr() is being written
 
   void spend(std::int64_t steps) { work.spend(steps); }
   /// Cost of handling that many bytes.

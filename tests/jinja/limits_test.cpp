@@ -86,7 +86,6 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"RecursiveLoop", "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"},
         Hostile{"FanOut", "{% macro a(n) %}{% if n %}{{ a(n - 1) }}{{ a(n - 1) }}{% endif %}{% "
                           "endmacro %}{{ a(60) }}"},
-        Hostile{"NamespaceInItself", "{% set n = namespace() %}{% set n.n = n %}{{ n }}"},
         Hostile{"Parentheses", "{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}"},
         Hostile{"Brackets", "{{ " + repeated("[", 5000) + repeated("]", 5000) + " }}"},
         Hostile{"LongSum", "{{ 1" + repeated("+1", 50000) + " }}"},
