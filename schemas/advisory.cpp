@@ -129,6 +129,8 @@ OrderedJson to_json(const Advisory &advisory) {
   json["substance_at"] = advisory.substance_at;
   json["withdrawn"] = advisory.withdrawn;
   json["withdrawn_reason"] = advisory.withdrawn_reason;
+  if (!advisory.held_until.empty())
+    json["held_until"] = advisory.held_until;
   json["impact"] = to_string(advisory.impact);
   json["level"] = to_string(advisory.level);
   json["kinds"] = advisory.kinds;
@@ -161,6 +163,7 @@ Result<Advisory> advisory_from_json(const Json &json) {
   advisory.substance_at = text_at(json, "substance_at");
   advisory.withdrawn = text_at(json, "withdrawn");
   advisory.withdrawn_reason = text_at(json, "withdrawn_reason");
+  advisory.held_until = text_at(json, "held_until");
   const auto impact = impact_from(text_at(json, "impact"));
   const auto level = level_from(text_at(json, "level"));
   const auto state = advisory_state_from(text_at(json, "state"));

@@ -37,6 +37,7 @@ struct Advisory {
   std::string substance_at; ///< last change of substance; drives feeds
   std::string withdrawn = {};
   std::string withdrawn_reason = {};
+  std::string held_until = {}; ///< shown to nobody before this time; "" = public
   Impact impact = Impact::cosmetic;
   Level level = Level::low;
   std::vector<std::string> kinds;

@@ -40,6 +40,14 @@ struct ReferencedRepo {
   friend bool operator==(const ReferencedRepo &, const ReferencedRepo &) = default;
 };
 
+/// Where bytes were seen before.
+struct KnownFile {
+  std::string repo;
+  std::string revision;
+  std::string path;
+  friend bool operator==(const KnownFile &, const KnownFile &) = default;
+};
+
 /// All that is known about one revision of one repo on one branch.
 struct Snapshot {
   RepoFacts facts;
@@ -48,6 +56,9 @@ struct Snapshot {
   std::vector<FileEntry> files;                ///< sorted by path
   std::map<std::string, FileContent> contents; ///< by path; only the files that are read
   std::vector<ReferencedRepo> referenced = {};
+  /// Where the bytes of files that the revision before does not have were seen earlier, by sha256.
+  /// Known while a revision is read; not stored with it.
+  std::map<std::string, KnownFile> known = {};
 };
 
 /// The entry at `path`, or null.

@@ -20,7 +20,8 @@ Result<void> migrate(Database &database) {
                             database.path(), version, steps.size()));
   for (auto step = static_cast<std::size_t>(version); step < steps.size(); ++step) {
     const Migration &migration = steps[step];
-    if (step > 0) {
+    // A database that is made now has nothing to lose.
+    if (version > 0) {
       if (Result<void> copied =
               database.copy_to(fmt::format("{}.before-{:04}", database.path(), step + 1));
           !copied)

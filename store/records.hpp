@@ -92,6 +92,22 @@ struct Attempt {
   std::string note = {};
 };
 
+/// A repo that a head names.
+struct NamedRepo {
+  std::string role; ///< "code": it takes code from there; "base": it says that it was made of it
+  std::string name;
+  friend bool operator==(const NamedRepo &, const NamedRepo &) = default;
+};
+
+/// How a head differs from a base model that is followed too.
+struct BaseComparison {
+  std::string base; ///< "org/name" as the card has it
+  std::string sha;
+  std::string base_sha;
+  std::vector<Change> changes;
+  friend bool operator==(const BaseComparison &, const BaseComparison &) = default;
+};
+
 /// Everything that one revision adds, written in one transaction and idempotent by (repo, branch,
 /// sha).
 struct RevisionWrite {
@@ -101,6 +117,8 @@ struct RevisionWrite {
   bool has_delta = false;
   Delta delta = {};
   std::vector<AdvisoryRecord> advisories = {};  ///< new and touched ones, rendered
+  std::vector<std::string> dropped = {};        ///< held advisories of which nothing is left
+  std::vector<NamedRepo> names = {};            ///< kept when the revision is the head
   std::vector<std::string> rewritten_away = {}; ///< revisions that are no longer on the branch
   std::string next_try_at = {};                 ///< when an unreadable one is read again
 };
@@ -115,6 +133,7 @@ struct AccessWrite {
   bool has_delta = false;
   Delta delta = {};
   std::vector<AdvisoryRecord> advisories = {};
+  std::vector<std::string> dropped = {}; ///< held advisories of which nothing is left
 };
 
 } // namespace headwater::store

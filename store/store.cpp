@@ -141,6 +141,20 @@ Result<AdvisoryRecord> advisory_record_from(const Statement &row) {
   return AdvisoryRecord{std::move(*advisory), row.text(1)};
 }
 
+Result<BaseComparison> base_comparison_from(const Statement &row) {
+  BaseComparison comparison{row.text(0), row.text(1), row.text(2), {}};
+  const Json json = Json::parse(row.text(3), nullptr, false);
+  if (!json.is_array())
+    return fail(Errc::malformed, "not a list");
+  for (const Json &item : json) {
+    Result<Change> change = change_from_json(item);
+    if (!change)
+      return std::unexpected(change.error());
+    comparison.changes.push_back(std::move(*change));
+  }
+  return comparison;
+}
+
 class SqliteStore final : public Store {
 public:
   SqliteStore(std::string path, std::unique_ptr<Database> database,
@@ -272,6 +286,61 @@ public:
     return found;
   }
 
+  Result<std::map<std::string, KnownFile>>
+  known_files(std::int64_t repo_id, const std::vector<std::string> &digests) override {
+    std::map<std::string, KnownFile> known;
+    Result<void> done = readers_.read([&](Database &db) {
+      Result<void> read;
+      for (const std::string &digest : digests) {
+        if (!read)
+          return read;
+        read = db.run(
+            "SELECT r.name, d.sha, d.path FROM file_digest AS d JOIN repo AS r ON r.id = d.repo_id "
+            "WHERE d.sha256 = ?1 AND (d.repo_id = ?2 OR r.anonymous_can_read = 1) "
+            "ORDER BY d.repo_id = ?2 DESC, r.name LIMIT 1",
+            [&](const Statement &row) { known[digest] = {row.text(0), row.text(1), row.text(2)}; },
+            digest, repo_id);
+      }
+      return read;
+    });
+    if (!done)
+      return std::unexpected(done.error());
+    return known;
+  }
+
+  Result<std::vector<NamedRepo>> named_repos(std::int64_t repo_id) override {
+    return find_all<NamedRepo>(
+        readers_, "SELECT role, name FROM named_repo WHERE repo_id = ? ORDER BY role, name",
+        [](const Statement &row) { return NamedRepo{row.text(0), row.text(1)}; }, repo_id);
+  }
+
+  Result<std::vector<Watch>> dependants(const std::string &name) override {
+    return find_all<Watch>(
+        readers_,
+        "SELECT DISTINCT w.repo, w.branch, w.declared, w.publish, w.history FROM named_repo AS n "
+        "JOIN repo AS r ON r.id = n.repo_id JOIN watch AS w ON w.branch = r.branch AND (w.repo = "
+        "r.name OR w.repo IN (SELECT f.name FROM former_name AS f WHERE f.repo_id = r.id)) "
+        "WHERE n.name = ? ORDER BY w.repo, w.branch",
+        watch_from, name);
+  }
+
+  Result<std::vector<BaseComparison>> base_comparisons(std::int64_t repo_id) override {
+    Result<std::vector<Result<BaseComparison>>> rows = find_all<Result<BaseComparison>>(
+        readers_,
+        "SELECT base, sha, base_sha, changes_json FROM base_comparison WHERE repo_id = ? ORDER BY "
+        "base",
+        base_comparison_from, repo_id);
+    if (!rows)
+      return std::unexpected(rows.error());
+    return all_or_error(std::move(*rows), "a stored comparison");
+  }
+
+  Result<void> put_base_comparisons(std::int64_t repo_id,
+                                    const std::vector<BaseComparison> &comparisons) override {
+    return write(
+        [&](Database &db) { return store::put_base_comparisons(db, repo_id, comparisons); });
+  }
+
   Result<Attempt> begin_attempt(std::int64_t repo_id, const std::string &sha) override {
     Attempt attempt;
     Result<void> done = write([&](Database &db) {
@@ -381,6 +450,24 @@ public:
     if (rows->empty())
       return std::optional<AdvisoryRecord>();
     return std::optional<AdvisoryRecord>(std::move(rows->front()));
+  }
+
+  Result<std::vector<Advisory>> held_advisories(std::int64_t repo_id) override {
+    Result<std::vector<Result<Advisory>>> rows = find_all<Result<Advisory>>(
+        readers_,
+        "SELECT advisory_json FROM held_advisory WHERE repo_id = ? ORDER BY held_until, id",
+        [](const Statement &row) {
+          return advisory_from_json(Json::parse(row.text(0), nullptr, false));
+        },
+        repo_id);
+    if (!rows)
+      return std::unexpected(rows.error());
+    return all_or_error(std::move(*rows), "a held advisory");
+  }
+
+  Result<void> write_advisories(std::int64_t repo_id,
+                                const std::vector<AdvisoryRecord> &advisories) override {
+    return write([&](Database &db) { return put_advisories(db, repo_id, advisories); });
   }
 
   Result<std::string> greatest_modified() override {

@@ -4,6 +4,7 @@
 #include "store/records.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,20 @@ public:
   virtual Result<std::optional<std::string>> content(const std::string &content_id,
                                                      FilePart part) = 0;
 
+  /// Where bytes lie that were seen before, by their sha256: in this repo's other revisions, else
+  /// in another repo that is public.
+  virtual Result<std::map<std::string, KnownFile>>
+  known_files(std::int64_t repo_id, const std::vector<std::string> &digests) = 0;
+
+  // Repos that heads name
+  virtual Result<std::vector<NamedRepo>> named_repos(std::int64_t repo_id) = 0;
+  /// Watches of the repos whose head names `name`.
+  virtual Result<std::vector<Watch>> dependants(const std::string &name) = 0;
+  virtual Result<std::vector<BaseComparison>> base_comparisons(std::int64_t repo_id) = 0;
+  /// In place of those that were there.
+  virtual Result<void> put_base_comparisons(std::int64_t repo_id,
+                                            const std::vector<BaseComparison> &comparisons) = 0;
+
   // Attempts (DESIGN.md rule 2)
   virtual Result<Attempt> begin_attempt(std::int64_t repo_id, const std::string &sha) = 0;
   virtual Result<void> fail_attempt(std::int64_t repo_id, const std::string &sha,
@@ -80,6 +95,11 @@ public:
   advisories() = 0; ///< newest modified first, all repos
   virtual Result<std::vector<AdvisoryRecord>> advisories_of(std::int64_t repo_id) = 0;
   virtual Result<std::optional<AdvisoryRecord>> find_advisory(const std::string &id) = 0;
+  /// Those that are not public yet: in no other answer of the store.
+  virtual Result<std::vector<Advisory>> held_advisories(std::int64_t repo_id) = 0;
+  /// Advisories alone: what was held and is public now, and what names it.
+  virtual Result<void> write_advisories(std::int64_t repo_id,
+                                        const std::vector<AdvisoryRecord> &advisories) = 0;
   /// Greatest `modified` ever written, "" when none was.
   virtual Result<std::string> greatest_modified() = 0;
   /// Rises with every committed write that changes what is served; a cheap key for response caches.

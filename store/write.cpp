@@ -96,30 +96,20 @@ Result<void> keep_large_of_head(Database &db, std::int64_t repo_id, const Snapsh
   return done;
 }
 
-Result<void> put_advisories(Database &db, std::int64_t repo_id,
-                            const std::vector<AdvisoryRecord> &records) {
-  for (const AdvisoryRecord &record : records) {
-    const Advisory &advisory = record.advisory;
-    Result<void> done = db.run(
-        "INSERT INTO advisory (id, repo_id, state, level, withdrawn, modified, advisory_json, "
-        "osv_json) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
-        "level = excluded.level, withdrawn = excluded.withdrawn, modified = excluded.modified, "
-        "advisory_json = excluded.advisory_json, osv_json = excluded.osv_json",
-        {}, advisory.id, repo_id, headwater::to_string(advisory.state),
-        headwater::to_string(advisory.level), !advisory.withdrawn.empty(), advisory.modified,
-        dump(to_json(advisory)), record.osv_json);
-    if (!done)
-      return done;
-  }
-  return {};
+/// True when the advisory tells one of the delta's changes: it was made by it, not only closed.
+bool tells(const Advisory &advisory, const Delta &delta) {
+  return std::ranges::any_of(advisory.affected, [&](const AffectedEntry &entry) {
+    return std::ranges::any_of(entry.changes, [&](const Change &change) {
+      return std::ranges::find(delta.changes, change) != delta.changes.end();
+    });
+  });
 }
 
-/// The advisory that the delta made: the last of those that name it, behind the ones that it only
-/// closed.
+/// The advisory that the delta made, "" when it made none or it is not public yet.
 std::string advisory_of(const Delta &delta, const std::vector<AdvisoryRecord> &records) {
   for (auto at = records.rbegin(); at != records.rend(); ++at)
-    if (at->advisory.to == delta.to && at->advisory.from == delta.from)
+    if (at->advisory.to == delta.to && at->advisory.from == delta.from &&
+        at->advisory.held_until.empty() && tells(at->advisory, delta))
       return at->advisory.id;
   return {};
 }
@@ -234,7 +224,102 @@ Result<void> end_attempt(Database &db, const RevisionWrite &write) {
                 {}, write.repo_id, write.revision.sha, write.next_try_at, write.revision.note);
 }
 
+Result<void> hold(Database &db, std::int64_t repo_id, const Advisory &advisory) {
+  return db.run("INSERT INTO held_advisory (id, repo_id, held_until, advisory_json) VALUES (?, ?, "
+                "?, ?) ON CONFLICT (id) DO UPDATE SET held_until = excluded.held_until, "
+                "advisory_json = excluded.advisory_json",
+                {}, advisory.id, repo_id, advisory.held_until, dump(to_json(advisory)));
+}
+
+/// What was held leaves the hidden place, and its delta names it.
+Result<void> release(Database &db, std::int64_t repo_id, const Advisory &advisory) {
+  bool held = false;
+  Result<void> done = db.run(
+      "SELECT 1 FROM held_advisory WHERE id = ?", [&](const Statement &) { held = true; },
+      advisory.id);
+  if (!done || !held)
+    return done;
+  done = db.run("DELETE FROM held_advisory WHERE id = ?", {}, advisory.id);
+  if (done)
+    done =
+        db.run("UPDATE delta SET advisory_id = ? WHERE repo_id = ? AND from_sha = ? AND to_sha = "
+               "? AND advisory_id = ''",
+               {}, advisory.id, repo_id, advisory.from, advisory.to);
+  return done;
+}
+
+Result<void> drop(Database &db, const std::vector<std::string> &ids) {
+  Result<void> done;
+  for (const std::string &id : ids)
+    if (done)
+      done = db.run("DELETE FROM held_advisory WHERE id = ?", {}, id);
+  return done;
+}
+
+Result<void> put_names(Database &db, std::int64_t repo_id, const std::vector<NamedRepo> &names) {
+  Result<void> done = db.run("DELETE FROM named_repo WHERE repo_id = ?", {}, repo_id);
+  for (const NamedRepo &named : names)
+    if (done)
+      done = db.run("INSERT OR IGNORE INTO named_repo (repo_id, role, name) VALUES (?, ?, ?)", {},
+                    repo_id, named.role, named.name);
+  return done;
+}
+
+/// The first place in the repo of all bytes that have a sha256 upstream.
+Result<void> put_digests(Database &db, std::int64_t repo_id, const Snapshot &snapshot) {
+  Result<void> done;
+  for (const FileEntry &file : snapshot.files)
+    if (done && !file.sha256.empty())
+      done =
+          db.run("INSERT OR IGNORE INTO file_digest (sha256, repo_id, sha, path) VALUES (?, ?, ?, "
+                 "?)",
+                 {}, file.sha256, repo_id, snapshot.commit.sha, file.path);
+  return done;
+}
+
 } // namespace
+
+Result<void> put_advisories(Database &db, std::int64_t repo_id,
+                            const std::vector<AdvisoryRecord> &records) {
+  for (const AdvisoryRecord &record : records) {
+    const Advisory &advisory = record.advisory;
+    if (!advisory.held_until.empty()) {
+      if (Result<void> held = hold(db, repo_id, advisory); !held)
+        return held;
+      continue;
+    }
+    Result<void> done = db.run(
+        "INSERT INTO advisory (id, repo_id, state, level, withdrawn, modified, advisory_json, "
+        "osv_json) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
+        "level = excluded.level, withdrawn = excluded.withdrawn, modified = excluded.modified, "
+        "advisory_json = excluded.advisory_json, osv_json = excluded.osv_json",
+        {}, advisory.id, repo_id, headwater::to_string(advisory.state),
+        headwater::to_string(advisory.level), !advisory.withdrawn.empty(), advisory.modified,
+        dump(to_json(advisory)), record.osv_json);
+    if (done)
+      done = release(db, repo_id, advisory);
+    if (!done)
+      return done;
+  }
+  return {};
+}
+
+Result<void> put_base_comparisons(Database &db, std::int64_t repo_id,
+                                  const std::vector<BaseComparison> &comparisons) {
+  Result<void> done = db.run("DELETE FROM base_comparison WHERE repo_id = ?", {}, repo_id);
+  for (const BaseComparison &comparison : comparisons) {
+    if (!done)
+      return done;
+    OrderedJson changes = OrderedJson::array();
+    for (const Change &change : comparison.changes)
+      changes.push_back(to_json(change));
+    done = db.run("INSERT INTO base_comparison (repo_id, base, sha, base_sha, changes_json) VALUES "
+                  "(?, ?, ?, ?, ?)",
+                  {}, repo_id, comparison.base, comparison.sha, comparison.base_sha, dump(changes));
+  }
+  return done;
+}
 
 Result<void> write_revision(Database &db, const RevisionWrite &write, const std::string &now) {
   Result<void> done;
@@ -253,6 +338,10 @@ Result<void> write_revision(Database &db, const RevisionWrite &write, const std:
   if (done)
     done = put_advisories(db, write.repo_id, write.advisories);
   if (done)
+    done = drop(db, write.dropped);
+  if (done && write.snapshot)
+    done = put_digests(db, write.repo_id, *write.snapshot);
+  if (done)
     done = end_attempt(db, write);
   if (done)
     done = db.run("UPDATE repo SET (head, head_date) = (SELECT sha, date FROM revision WHERE "
@@ -268,6 +357,8 @@ Result<void> write_revision(Database &db, const RevisionWrite &write, const std:
     return done;
   done = put_facts(db, write.repo_id, write.snapshot->facts);
   if (done)
+    done = put_names(db, write.repo_id, write.names);
+  if (done)
     done = keep_large_of_head(db, write.repo_id, *write.snapshot);
   return done;
 }
@@ -281,6 +372,8 @@ Result<void> write_access(Database &db, const AccessWrite &write, const std::str
     done = put_delta(db, write.repo_id, write.delta, write.advisories, now);
   if (done)
     done = put_advisories(db, write.repo_id, write.advisories);
+  if (done)
+    done = drop(db, write.dropped);
   return done;
 }
 

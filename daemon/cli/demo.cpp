@@ -124,6 +124,16 @@ service::Config config_for(const DemoCommand &command, const std::string &endpoi
   return config;
 }
 
+/// Steps that are there from the start and are read as a backfill; the rest comes while it is
+/// watched. A given folder is watched from its first event on, and with --once from the beginning:
+/// every step that it holds is seen.
+std::size_t shown_at_start(const DemoCommand &command, const hub::ReplayHub &hub) {
+  const std::size_t all = hub.timeline_size();
+  if (command.from.empty())
+    return all - std::min(all, demo_live_steps);
+  return command.once ? 0 : std::min(all / 2, hub.steps_before_events());
+}
+
 Result<Stage> set_up(const DemoCommand &command) {
   Result<TemporaryFolder> folder = TemporaryFolder::make();
   if (!folder)
@@ -153,10 +163,7 @@ Result<Stage> set_up(const DemoCommand &command) {
   if (!opened)
     return std::unexpected(opened.error());
   const std::shared_ptr<hub::ReplayHub> hub = std::move(*opened);
-  // What is older is there from the start and is read as a backfill; the rest comes while it is
-  // watched.
-  const std::size_t live = command.from.empty() ? demo_live_steps : hub->timeline_size() / 2;
-  while (hub->revealed() + live < hub->timeline_size() && hub->reveal_next())
+  while (hub->revealed() < shown_at_start(command, *hub) && hub->reveal_next())
     continue;
   position.set(hub->revealed());
 
@@ -188,10 +195,9 @@ bool reveal_next(Stage &stage, bool look_at_all) {
     return false;
   stage.position.set(stage.hub->revealed() + 1);
   const std::optional<std::string> repo = stage.hub->reveal_next();
-  if (repo && look_at_all)
+  // A name that is not watched is the new one of a repo that was just renamed.
+  if (repo && (look_at_all || !stage.daemon->poll_now(*repo)))
     stage.daemon->poll_all_now();
-  else if (repo)
-    stage.daemon->poll_now(*repo);
   return repo.has_value();
 }
 

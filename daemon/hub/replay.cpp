@@ -151,6 +151,13 @@ public:
 
   std::size_t revealed() const override { return shown()->steps; }
   std::size_t timeline_size() const override { return shown()->world->timeline.size(); }
+  std::size_t steps_before_events() const override {
+    const std::shared_ptr<const ReplayWorld> world = shown()->world;
+    const auto live = world->timeline.begin() + static_cast<std::ptrdiff_t>(world->first_steps);
+    return static_cast<std::size_t>(
+        std::ranges::find_if(live, world->timeline.end(), &ReplayStep::is_event) -
+        world->timeline.begin());
+  }
 
   std::vector<std::string> repos() const override {
     std::vector<std::string> names;

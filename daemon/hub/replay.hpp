@@ -46,6 +46,9 @@ public:
   /// Steps shown, and steps in all.
   virtual std::size_t revealed() const = 0;
   virtual std::size_t timeline_size() const = 0;
+  /// Steps in front of the first event: what they did can still be read later, what an event did
+  /// is seen only by those who look before and after it.
+  virtual std::size_t steps_before_events() const = 0;
   /// Names of the model repos as they are now, sorted; those gone left out.
   virtual std::vector<std::string> repos() const = 0;
 };

@@ -172,6 +172,8 @@ constexpr std::array keys{
         [](Config &c, const toml::node &n) { return put(c.history, history_of(n)); }},
     Key{"poll.concurrency",
         [](Config &c, const toml::node &n) { return put(c.concurrency, integer_of(n, 1, 64)); }},
+    Key{"advisories.settle",
+        [](Config &c, const toml::node &n) { return put(c.settle, duration_of(n)); }},
     Key{"advisories.prefix",
         [](Config &c, const toml::node &n) -> Result<void> {
           Result<std::string> text = text_of(n);
@@ -515,6 +517,7 @@ std::string show_config(const Config &config) {
   line("history = " + toml_text(config.history));
   line(fmt::format("concurrency = {}", config.concurrency));
   line("\n[advisories]\nprefix = " + toml_text(config.advisory_prefix));
+  line(fmt::format("settle = \"{}s\"", config.settle.count()));
   line("\n[control]\nsocket = " + toml_text(config.socket_path));
   line("\n[log]\nlevel = " + toml_text(config.log_level));
   for (const store::Watch &watch : config.watches) {

@@ -55,6 +55,7 @@ struct Config {
   int concurrency = 4;
 
   std::string advisory_prefix = "x_HEADWATER";
+  std::chrono::seconds settle{0}; ///< before an advisory is public; security and access never wait
   std::string socket_path = "/run/headwater/control.sock";
   std::string log_level = "info";
   std::vector<store::Watch> watches = {};

@@ -93,6 +93,7 @@ track::TrackOptions track_options(const Config &config, const std::string &origi
   options.advise.prefix = config.advisory_prefix;
   options.advise.origin = origin;
   options.schedule.interval = config.poll_interval;
+  options.settle = config.settle;
   options.confirm.polls = config.confirm;
   options.confirm.span = config.confirm_span;
   options.concurrency = config.concurrency;
@@ -151,6 +152,8 @@ public:
       needs_restart.emplace_back("control.socket");
     if (config.rules != now.rules)
       needs_restart.emplace_back("rule");
+    if (config.settle != now.settle)
+      needs_restart.emplace_back("advisories.settle");
     if (config.advisory_prefix != now.advisory_prefix)
       needs_restart.emplace_back("advisories.prefix");
     for (const std::string &key : needs_restart)
@@ -165,13 +168,15 @@ public:
 
   void wait_until_caught_up() override { tracker_->wait_until_idle(); }
 
-  void poll_now(const std::string &repo) override {
+  bool poll_now(const std::string &repo) override {
     const Result<std::vector<store::Watch>> watches = store_->watches();
     if (!watches)
-      return;
+      return false;
+    bool watched = false;
     for (const store::Watch &watch : *watches)
       if (watch.repo == repo)
-        tracker_->check_now(repo, watch.branch, false);
+        watched = tracker_->check_now(repo, watch.branch, false) || watched;
+    return watched;
   }
 
   void poll_all_now() override { tracker_->check_all_now(); }

@@ -24,18 +24,19 @@ struct DaemonOptions {
   Config config;
   std::string token = {};
   std::function<TimePoint()> clock; ///< the time that records are dated with
-  std::string hub_origin = {};      ///< where the repos live for readers, part of every id; "" = the endpoint asked
+  std::string hub_origin =
+      {}; ///< where the repos live for readers, part of every id; "" = the endpoint asked
   int inherited_public_socket = -1;
   bool control_socket = true;
   bool admin_listener = true;
 };
 
-/// The daemon: store, hub client, tracker and listeners on threads of their own. Destroying it stops it in order:
-/// listeners, tracker (the transaction in hand ends), store.
+/// The daemon: store, hub client, tracker and listeners on threads of their own. Destroying it
+/// stops it in order: listeners, tracker (the transaction in hand ends), store.
 class Daemon {
 public:
-  /// Opens the store, listens, starts tracking; ready when it returns. Errors: bad_input (address, folder, newer
-  /// database), store.
+  /// Opens the store, listens, starts tracking; ready when it returns. Errors: bad_input (address,
+  /// folder, newer database), store.
   static Result<std::unique_ptr<Daemon>> start(DaemonOptions options);
   virtual ~Daemon() = default;
 
@@ -48,8 +49,8 @@ public:
   virtual Result<void> reload(const Config &config) = 0;
   /// Blocks until every watched repo is caught up with what upstream shows now.
   virtual void wait_until_caught_up() = 0;
-  /// Looks at a watched repo at once.
-  virtual void poll_now(const std::string &repo) = 0;
+  /// Looks at a watched repo at once; false when none of that name is watched.
+  virtual bool poll_now(const std::string &repo) = 0;
   /// Looks at every watched repo at once.
   virtual void poll_all_now() = 0;
   /// Lets listeners of /events know that the daemon is there; call it every few seconds.
@@ -58,7 +59,8 @@ public:
   virtual void stop(std::chrono::milliseconds grace) = 0;
 };
 
-/// `headwater serve`: runs until SIGTERM or SIGINT, reloads `config_path` on SIGHUP. Gives the exit code.
+/// `headwater serve`: runs until SIGTERM or SIGINT, reloads `config_path` on SIGHUP. Gives the exit
+/// code.
 int serve(const std::string &config_path);
 
 } // namespace headwater::service

@@ -98,7 +98,7 @@ private:
   WayBack way_back(const Advisory &advisory, const AffectedEntry &entry) const {
     const auto now = step_.subject_hashes.find(entry.subject);
     if (!step_.readable || step_.commitless || now == step_.subject_hashes.end() ||
-        !touches(entry.subject))
+        !(touches(entry.subject) || moved(entry.subject)))
       return {};
     WayBack way;
     const Advisory *at = &advisory;
@@ -190,6 +190,15 @@ private:
   bool touches(const std::string &subject) const {
     return std::ranges::any_of(step_.delta.changes,
                                [&](const Change &change) { return change.subject == subject; });
+  }
+
+  /// True when the facts of the subject differ, also where no change tells it: a file that could
+  /// not be parsed is whole again.
+  bool moved(const std::string &subject) const {
+    const auto before = step_.hashes_before.find(subject);
+    const auto now = step_.subject_hashes.find(subject);
+    return before != step_.hashes_before.end() && now != step_.subject_hashes.end() &&
+           before->second != now->second;
   }
 
   void supersede(AffectedEntry &entry, const std::string &id) {

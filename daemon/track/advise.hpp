@@ -24,6 +24,7 @@ struct Step {
   std::string identity_or_name; ///< the hub's _id, else "org/name"
   std::string identity;
   SubjectHashes subject_hashes = {}; ///< at delta.to
+  SubjectHashes hashes_before = {};  ///< at delta.from
   std::vector<std::string> rewritten_away =
       {}; ///< revisions that this move took off the branch, oldest first
   std::vector<std::string> read_revisions =

@@ -143,6 +143,7 @@ Result<void> settle_gone(Look &look, const Error &error) {
       "The repository is gone, or no longer ours to see: it answers as one that does not "
       "exist. What was read of it stays served."));
   context.log(LogLevel::warning, note);
+  context.alarm.set(look.repo.name, "");
   return record_access(context, look.repo, look.repo.facts, store::RepoState::gone, note,
                        std::move(changes), **confirmed);
 }
@@ -213,10 +214,17 @@ Result<void> settle_access(Look &look, RepoFacts facts) {
 
 /// What upstream says of the repo: the cheap answer, and the whole one where that shows something
 /// new.
+///
+/// The name that is watched is asked for, as those who depend on it do: behind it there may be
+/// another repo by now. Where it leads nowhere any more, the name that it was changed to is asked
+/// for.
 awaitable<Result<RepoFacts>> ask(Look &look) {
+  const std::string watched = look.key.repo;
   const std::string name = look.repo.name;
   const std::string branch = look.key.branch;
-  Result<RepoFacts> cheap = co_await look.context.hub.poll(name, branch);
+  Result<RepoFacts> cheap = co_await look.context.hub.poll(watched, branch);
+  if (!cheap && cheap.error().code == Errc::gone && name != watched)
+    cheap = co_await look.context.hub.poll(name, branch);
   if (!cheap)
     co_return cheap;
   const RepoFacts &known = look.repo.facts;
@@ -291,10 +299,11 @@ awaitable<std::optional<Reading>> read_commit(Look &look, Commit commit,
                                               std::shared_ptr<const Snapshot> before) {
   Reading reading;
   reading.commit = commit;
+  const std::int64_t repo_id = look.repo.id;
   const RepoFacts facts = look.repo.facts;
   const std::string branch = look.key.branch;
   Result<std::shared_ptr<const Snapshot>> snapshot =
-      co_await read_revision(look.context, facts, branch, commit, std::move(before));
+      co_await read_revision(look.context, repo_id, facts, branch, commit, std::move(before));
   if (snapshot) {
     reading.snapshot = std::move(*snapshot);
   } else if (is_about_content(snapshot.error())) {
@@ -488,6 +497,65 @@ awaitable<void> look_at(Look &look) {
     co_await end_on(look, noted.error());
 }
 
+/// How the head stands to each base model that is followed too, kept for its page; made anew when
+/// either of them moved.
+Result<void> compare_with_bases(Context &context, const store::Repo &known) {
+  const Result<store::Repo> repo = context.store.ensure_repo(known.name, known.branch);
+  const Result<std::vector<store::NamedRepo>> names = context.store.named_repos(known.id);
+  const Result<std::vector<store::BaseComparison>> stored =
+      context.store.base_comparisons(known.id);
+  if (!repo || !names || !stored)
+    return std::unexpected(!repo ? repo.error() : !names ? names.error() : stored.error());
+  std::vector<store::BaseComparison> now;
+  for (const store::NamedRepo &named : *names) {
+    if (named.role != "base")
+      continue;
+    Result<std::optional<store::Repo>> base = context.store.find_repo(named.name);
+    if (base && !*base)
+      base = context.store.find_renamed(named.name);
+    if (!base)
+      return std::unexpected(base.error());
+    if (!*base || (*base)->head.empty() || (*base)->id == repo->id)
+      continue;
+    const store::BaseComparison wanted{named.name, repo->head, (*base)->head, {}};
+    const auto same = std::ranges::find_if(*stored, [&](const store::BaseComparison &one) {
+      return one.base == wanted.base && one.sha == wanted.sha && one.base_sha == wanted.base_sha;
+    });
+    if (same != stored->end()) {
+      now.push_back(*same);
+      continue;
+    }
+    const Result<std::optional<Snapshot>> head = context.store.snapshot(repo->id, repo->head);
+    const Result<std::optional<Snapshot>> of = context.store.snapshot((*base)->id, (*base)->head);
+    if (!head || !of)
+      return std::unexpected(!head ? head.error() : of.error());
+    if (!*head || !*of)
+      continue;
+    now.push_back(wanted);
+    now.back().changes = context.stages.compare_with_base(**of, **head);
+  }
+  return now == *stored ? Result<void>() : context.store.put_base_comparisons(known.id, now);
+}
+
+/// However the look went: what has waited long enough is made public, and the page of a model
+/// follows its base.
+awaitable<void> close_look(Look &look) {
+  if (look.context.stopping)
+    co_return;
+  auto work = [&look]() -> Result<std::optional<std::chrono::milliseconds>> {
+    if (look.context.stages.compare_with_base)
+      if (Result<void> compared = compare_with_bases(look.context, look.repo); !compared)
+        return std::unexpected(compared.error());
+    return release_held(look.context, look.repo);
+  };
+  const Result<std::optional<std::chrono::milliseconds>> next =
+      co_await on_pool(look.context.pool, std::move(work));
+  if (next)
+    look.result.no_later = *next;
+  else
+    look.context.log(LogLevel::error, next.error().message);
+}
+
 } // namespace
 
 awaitable<LookResult> catch_up(Context &context, Key key) {
@@ -501,6 +569,7 @@ awaitable<LookResult> catch_up(Context &context, Key key) {
   }
   Look look{context, key, std::move(*repo)};
   co_await look_at(look);
+  co_await close_look(look);
   co_return look.result;
 }
 

@@ -25,6 +25,8 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
 /// How the tracker works.
 struct TrackOptions {
   AdviseOptions advise;
+  std::chrono::milliseconds settle{
+      0}; ///< before an advisory is public; security and access never wait
   ScheduleOptions schedule;
   ConfirmOptions confirm;
   int concurrency = 4;             ///< repos looked at at once

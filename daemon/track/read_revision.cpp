@@ -1,5 +1,6 @@
 #include "daemon/track/read_revision.hpp"
 
+#include "daemon/diff/known_bytes.hpp"
 #include "daemon/track/on_pool.hpp"
 
 #include <algorithm>
@@ -93,8 +94,8 @@ awaitable<Result<std::vector<ReferencedRepo>>> read_code_repos(Context &context,
 }
 
 awaitable<Result<std::shared_ptr<const Snapshot>>>
-read_revision(Context &context, RepoFacts facts, std::string branch, Commit commit,
-              std::shared_ptr<const Snapshot> before) {
+read_revision(Context &context, std::int64_t repo_id, RepoFacts facts, std::string branch,
+              Commit commit, std::shared_ptr<const Snapshot> before) {
   const auto snapshot = std::make_shared<Snapshot>();
   const std::string name = facts.name;
   const std::string sha = commit.sha;
@@ -108,7 +109,11 @@ read_revision(Context &context, RepoFacts facts, std::string branch, Commit comm
   std::ranges::sort(*files, {}, &FileEntry::path);
   snapshot->files = std::move(*files);
 
-  auto look_up = [&context, snapshot, before] {
+  auto look_up = [&context, snapshot, before, repo_id] {
+    // What cannot be looked up is not said.
+    if (Result<std::map<std::string, KnownFile>> known =
+            context.store.known_files(repo_id, diff::new_digests(before.get(), *snapshot)))
+      snapshot->known = std::move(*known);
     return wanted_files(context, snapshot->files, before.get());
   };
   std::vector<Wanted> wanted = co_await on_pool(context.pool, std::move(look_up));

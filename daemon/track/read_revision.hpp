@@ -4,6 +4,7 @@
 #include "schemas/result.hpp"
 #include "schemas/snapshot.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -15,10 +16,11 @@ namespace headwater::track {
 /// repos that its configs name. A file whose content id is that of `before` or in the store is not
 /// fetched again. A file that cannot be read is said beside the file; errors are what makes the
 /// whole revision unreadable (malformed, too_large) or ends the look (transient, rate_limited,
-/// gated, gone, bad_input, store).
+/// gated, gone, bad_input, store). `repo_id` is the store's: where new bytes were seen before is
+/// looked up there.
 boost::asio::awaitable<Result<std::shared_ptr<const Snapshot>>>
-read_revision(Context &context, RepoFacts facts, std::string branch, Commit commit,
-              std::shared_ptr<const Snapshot> before);
+read_revision(Context &context, std::int64_t repo_id, RepoFacts facts, std::string branch,
+              Commit commit, std::shared_ptr<const Snapshot> before);
 
 /// Heads and .py files of the repos whose code the snapshot's configs name, read without token.
 boost::asio::awaitable<Result<std::vector<ReferencedRepo>>>

@@ -1,5 +1,7 @@
 #include "daemon/track/record.hpp"
 
+#include "daemon/diff/known_bytes.hpp"
+#include "daemon/track/settle.hpp"
 #include "schemas/json.hpp"
 
 #include <algorithm>
@@ -35,17 +37,10 @@ SubjectHashes hashes_from(const std::string &text) {
   return hashes;
 }
 
-/// Hashes of the subjects that the delta touched are made anew, the others are as they were.
-SubjectHashes subject_hashes(const Stages &stages, const Snapshot &snapshot, const Before &before,
-                             const Delta &delta) {
-  SubjectHashes hashes = before.subject_hashes;
-  for (const std::string_view subject : subjects()) {
-    const bool touched = std::ranges::any_of(delta.changes, [&](const Change &change) {
-      return std::string_view(change.subject) == subject;
-    });
-    if (touched || !before.snapshot || !hashes.contains(std::string(subject)))
-      hashes[std::string(subject)] = stages.subject_hash(snapshot, subject);
-  }
+SubjectHashes subject_hashes(const Stages &stages, const Snapshot &snapshot) {
+  SubjectHashes hashes;
+  for (const std::string_view subject : subjects())
+    hashes[std::string(subject)] = stages.subject_hash(snapshot, subject);
   return hashes;
 }
 
@@ -73,6 +68,7 @@ Delta make_delta(Context &context, const store::Repo &repo, const Reading &readi
                  const Before &before, const Move &move,
                  const std::vector<store::Revision> &revisions, const std::string &hash) {
   Delta delta = context.stages.diff(*before.snapshot, *reading.snapshot);
+  diff::name_known_bytes(*reading.snapshot, delta.changes);
   delta.repo = repo.name;
   delta.branch = repo.branch;
   delta.from = move.other_code_moved ? reading.commit.sha : before.snapshot->commit.sha;
@@ -105,46 +101,91 @@ std::vector<std::string> on_branch(const std::vector<store::Revision> &revisions
   return list;
 }
 
-/// The advisories of the repo after the step, rendered and stamped, then `write` with them: from
-/// the stamp to the commit nobody else stamps, so a later `modified` is never seen before an
-/// earlier one.
-template <class Write>
-Result<std::vector<std::string>> publish(Context &context, const store::Repo &repo,
-                                         const Step &step, Write write) {
+/// All advisories of a repo: the public ones and those that wait.
+Result<std::vector<Advisory>> all_advisories(Context &context, const store::Repo &repo) {
   const Result<std::vector<store::AdvisoryRecord>> stored = context.store.advisories_of(repo.id);
-  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
-  if (!stored || !revisions)
-    return std::unexpected(!stored ? stored.error() : revisions.error());
-  std::vector<Advisory> known;
-  std::ranges::transform(*stored, std::back_inserter(known), &store::AdvisoryRecord::advisory);
-  const auto hashes_at = [&](const std::string &sha) {
-    const auto at = std::ranges::find(*revisions, sha, &store::Revision::sha);
-    return at == revisions->end() ? SubjectHashes() : hashes_from(at->subject_hashes_json);
-  };
-  std::vector<Advisory> advisories = advise(known, step, hashes_at, context.options.advise);
+  Result<std::vector<Advisory>> held = context.store.held_advisories(repo.id);
+  if (!stored || !held)
+    return std::unexpected(!stored ? stored.error() : held.error());
+  std::vector<Advisory> all;
+  std::ranges::transform(*stored, std::back_inserter(all), &store::AdvisoryRecord::advisory);
+  std::ranges::move(*held, std::back_inserter(all));
+  return all;
+}
 
-  std::vector<std::string> told;
-  for (const Advisory &advisory : advisories) {
+/// Ids of what is public and was not, or differs in substance.
+std::vector<std::string> news_of(const std::vector<Advisory> &written,
+                                 const std::vector<Advisory> &known) {
+  std::vector<std::string> ids;
+  for (const Advisory &advisory : written) {
     const auto before = std::ranges::find(known, advisory.id, &Advisory::id);
-    if (before == known.end() || before->substance_at != advisory.substance_at ||
-        before->state != advisory.state)
-      told.push_back(advisory.id);
+    if (advisory.held_until.empty() &&
+        (before == known.end() || !before->held_until.empty() ||
+         before->substance_at != advisory.substance_at || before->state != advisory.state))
+      ids.push_back(advisory.id);
   }
+  return ids;
+}
+
+/// Stamps and renders what is public and gives all to `write`: from the stamp to the commit nobody
+/// else stamps, so a later `modified` is never seen before an earlier one.
+template <class Write>
+Result<void> write_stamped(Context &context, std::vector<Advisory> advisories, Write write) {
+  const auto held = std::ranges::stable_partition(
+      advisories, [](const Advisory &advisory) { return advisory.held_until.empty(); });
+  std::vector<Advisory> waiting(held.begin(), held.end());
+  advisories.erase(held.begin(), held.end());
 
   const std::lock_guard lock(context.publishing);
   const Result<std::string> greatest = context.store.greatest_modified();
   if (!greatest)
     return std::unexpected(greatest.error());
-  if (Result<void> stamped = stamp(advisories, step.now, *greatest); !stamped)
-    return std::unexpected(stamped.error());
+  if (Result<void> stamped = stamp(advisories, context.now(), *greatest); !stamped)
+    return stamped;
   std::vector<store::AdvisoryRecord> records;
   for (Advisory &advisory : advisories) {
     std::string rendered = context.stages.render(advisory);
     records.push_back({std::move(advisory), std::move(rendered)});
   }
-  if (Result<void> written = write(std::move(records)); !written)
+  for (Advisory &advisory : waiting)
+    records.push_back({std::move(advisory), {}});
+  return write(std::move(records));
+}
+
+/// The advisories of the repo after the step, then `write` with them. Gives the ids that are news.
+template <class Write>
+Result<std::vector<std::string>> publish(Context &context, const store::Repo &repo,
+                                         const Step &step, Write write) {
+  const Result<std::vector<Advisory>> before = all_advisories(context, repo);
+  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
+  if (!before || !revisions)
+    return std::unexpected(!before ? before.error() : revisions.error());
+  const auto hashes_at = [&](const std::string &sha) {
+    const auto at = std::ranges::find(*revisions, sha, &store::Revision::sha);
+    return at == revisions->end() ? SubjectHashes() : hashes_from(at->subject_hashes_json);
+  };
+  // Of what was there before the first look the commits' own dates tell how long it stood.
+  std::vector<Advisory> known = *before;
+  std::vector<std::string> released;
+  if (step.delta.backfilled)
+    released = let_go(known, step.delta.date);
+
+  Settled settled = settle(advise(known, step, hashes_at, context.options.advise), known, step,
+                           context.options.settle);
+  for (const Advisory &advisory : known)
+    if (std::ranges::find(released, advisory.id) != released.end() &&
+        std::ranges::find(settled.advisories, advisory.id, &Advisory::id) ==
+            settled.advisories.end())
+      settled.advisories.push_back(advisory);
+  relate_public(settled.advisories, known, released);
+  std::vector<std::string> news = news_of(settled.advisories, *before);
+  Result<void> written = write_stamped(
+      context, std::move(settled.advisories), [&](std::vector<store::AdvisoryRecord> records) {
+        return write(std::move(records), std::move(settled.dropped));
+      });
+  if (!written)
     return std::unexpected(written.error());
-  return told;
+  return news;
 }
 
 void tell(Context &context, const store::Repo &repo, const Delta &delta,
@@ -159,6 +200,16 @@ void tell(Context &context, const store::Repo &repo, const Delta &delta,
   if (context.recorded)
     context.recorded({repo.name, repo.branch, revision, backfilled, !delta.changes.empty(),
                       std::move(advisories)});
+}
+
+std::vector<store::NamedRepo> named_repos(const Stages &stages, const Snapshot &snapshot) {
+  std::vector<store::NamedRepo> names;
+  for (const ReferencedRepo &repo : snapshot.referenced)
+    names.push_back({"code", repo.name});
+  if (stages.base_models)
+    for (std::string &name : stages.base_models(snapshot))
+      names.push_back({"base", std::move(name)});
+  return names;
 }
 
 } // namespace
@@ -232,10 +283,11 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
     Result<std::string> plan = context.stages.plan(*reading.snapshot);
     if (plan && write.has_delta && !before.plan_json.empty())
       write.delta.plan_changes = context.stages.plan_changes(before.plan_json, *plan);
-    next.subject_hashes = subject_hashes(context.stages, *reading.snapshot, before, write.delta);
+    next.subject_hashes = subject_hashes(context.stages, *reading.snapshot);
     next.fact_hash = hash;
     next.plan_json = plan ? std::move(*plan) : std::string();
     write.snapshot = reading.snapshot;
+    write.names = named_repos(context.stages, *reading.snapshot);
     write.revision.status =
         problem.empty() ? store::RevisionStatus::read : store::RevisionStatus::unreadable;
     write.revision.note = !problem.empty() || plan ? problem : plan.error().message;
@@ -261,21 +313,58 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
   step.identity = repo.facts.identity;
   step.identity_or_name = repo.facts.identity.empty() ? repo.name : repo.facts.identity;
   step.subject_hashes = next.subject_hashes;
+  step.hashes_before = before.subject_hashes;
   step.rewritten_away = move.rewritten_away;
   step.read_revisions = on_branch(*revisions, move.rewritten_away);
   step.now = context.now();
   Result<std::vector<std::string>> told =
-      publish(context, repo, step, [&](std::vector<store::AdvisoryRecord> records) {
-        write.advisories = std::move(records);
-        return context.store.write_revision(write);
-      });
+      publish(context, repo, step,
+              [&](std::vector<store::AdvisoryRecord> records, std::vector<std::string> dropped) {
+                write.advisories = std::move(records);
+                write.dropped = std::move(dropped);
+                return context.store.write_revision(write);
+              });
   if (!told)
     return std::unexpected(told.error());
-  if (!write.revision.note.empty())
+  // A repo that cannot be read says so once, not with each revision.
+  if (!write.revision.note.empty() &&
+      (revisions->empty() || revisions->back().note != write.revision.note))
     context.log(
         LogLevel::warning,
         fmt::format("{}: {}: {}", repo.name, reading.commit.sha.substr(0, 7), write.revision.note));
   tell(context, repo, write.delta, reading.commit.sha, move.backfilled, std::move(*told));
+  return next;
+}
+
+Result<std::optional<std::chrono::milliseconds>> release_held(Context &context,
+                                                              const store::Repo &repo) {
+  std::optional<std::chrono::milliseconds> next;
+  const Result<std::vector<Advisory>> before = all_advisories(context, repo);
+  if (!before)
+    return std::unexpected(before.error());
+  std::vector<Advisory> known = *before;
+  const std::vector<std::string> released = let_go(known, context.now());
+  for (const Advisory &advisory : known)
+    if (const Result<TimePoint> until = parse_time(advisory.held_until))
+      next = std::min(next.value_or(std::chrono::milliseconds::max()),
+                      *until - context.options.clock());
+  if (released.empty())
+    return next;
+  std::vector<Advisory> written;
+  std::ranges::copy_if(known, std::back_inserter(written), [&](const Advisory &advisory) {
+    return std::ranges::find(released, advisory.id) != released.end();
+  });
+  relate_public(written, known, released);
+  Result<void> done = write_stamped(context, std::move(written),
+                                    [&](const std::vector<store::AdvisoryRecord> &records) {
+                                      return context.store.write_advisories(repo.id, records);
+                                    });
+  if (!done)
+    return std::unexpected(done.error());
+  context.log(LogLevel::info,
+              fmt::format("{}: public now: {}", repo.name, fmt::join(released, ", ")));
+  if (context.recorded)
+    context.recorded({repo.name, repo.branch, repo.head, false, true, released});
   return next;
 }
 
@@ -314,10 +403,12 @@ Result<void> record_access(Context &context, const store::Repo &repo, const Repo
   if (!write.has_delta)
     return context.store.write_access(write);
   Result<std::vector<std::string>> told =
-      publish(context, repo, step, [&](std::vector<store::AdvisoryRecord> records) {
-        write.advisories = std::move(records);
-        return context.store.write_access(write);
-      });
+      publish(context, repo, step,
+              [&](std::vector<store::AdvisoryRecord> records, std::vector<std::string> dropped) {
+                write.advisories = std::move(records);
+                write.dropped = std::move(dropped);
+                return context.store.write_access(write);
+              });
   if (!told)
     return std::unexpected(told.error());
   tell(context, repo, write.delta, repo.head, false, std::move(*told));

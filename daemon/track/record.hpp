@@ -5,7 +5,9 @@
 #include "schemas/snapshot.hpp"
 #include "store/records.hpp"
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,12 @@ Result<Before> load_before(Context &context, const store::Repo &repo,
 /// Gives the Before of the next commit. Blocks; for the pool. Errors: store, internal.
 Result<Before> record_revision(Context &context, const store::Repo &repo, const Reading &reading,
                                const Before &before, const Move &move);
+
+/// Makes public what was held of the repo and has waited long enough, in one transaction; tells it
+/// after the commit. Gives how long the next one still waits. Blocks; for the pool. Errors: store,
+/// internal.
+Result<std::optional<std::chrono::milliseconds>> release_held(Context &context,
+                                                              const store::Repo &repo);
 
 /// Writes a confirmed change of access. `first_seen` dates it. Blocks; for the pool. Errors: store,
 /// internal.

@@ -56,6 +56,8 @@ bool Schedule::ended(const Key &key, const LookResult &result, Moment now) {
   } else {
     entry.due = now + jittered(options_.interval);
   }
+  if (!result.failed && result.no_later)
+    entry.due = std::min(entry.due, now + std::max(*result.no_later, std::chrono::milliseconds(0)));
   const bool again = std::exchange(entry.again, false);
   if (again)
     entry.due = now;

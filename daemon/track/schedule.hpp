@@ -37,6 +37,8 @@ struct LookResult {
   std::chrono::milliseconds retry_after{0}; ///< at least this long, as upstream asked
   std::optional<std::chrono::milliseconds> look_again =
       {}; ///< sooner than the interval (a confirmation)
+  std::optional<std::chrono::milliseconds> no_later =
+      {}; ///< caught up, and yet there is something to do by then
 };
 
 /// When to look at what. Plain: takes the time as an argument, never reads a clock. Not

@@ -1,5 +1,6 @@
 #include "daemon/track/stages.hpp"
 
+#include "daemon/diff/base_model.hpp"
 #include "daemon/diff/diff.hpp"
 #include "daemon/read/safetensors.hpp"
 #include "daemon/read/wanted.hpp"
@@ -78,6 +79,8 @@ Stages real_stages(const feeds::OsvOptions &osv) {
   stages.subject_hash = diff::subject_hash;
   stages.plan = plan_text;
   stages.plan_changes = plan_moves;
+  stages.base_models = diff::base_models;
+  stages.compare_with_base = diff::compare_with_base;
   stages.render = [osv](const Advisory &advisory) { return feeds::render_osv(advisory, osv); };
   return stages;
 }

@@ -24,6 +24,10 @@ struct Stages {
   std::function<Result<std::string>(const Snapshot &)> plan;
   std::function<std::vector<PlanChange>(const std::string &, const std::string &)> plan_changes;
   std::function<std::string(const Advisory &)> render;
+  /// Base models that the card names, and how a head differs from one.
+  std::function<std::vector<std::string>(const Snapshot &)> base_models = {};
+  std::function<std::vector<Change>(const Snapshot &base, const Snapshot &head)> compare_with_base =
+      {};
 };
 
 /// The stages as the daemon runs them.

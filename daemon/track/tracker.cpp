@@ -14,16 +14,16 @@ namespace headwater::track {
 Tracker::Tracker(boost::asio::any_io_executor executor, hub::Client &hub, hub::Client &code_hub,
                  store::Store &store, Stages stages, TrackOptions options, Listeners listeners)
     : options_(std::move(options)), stages_(std::move(stages)),
-      pool_(std::max(1U, options_.threads)), context_{hub,
-                                                      code_hub,
-                                                      store,
-                                                      pool_,
-                                                      options_,
-                                                      stages_,
-                                                      std::move(listeners.log),
-                                                      std::move(listeners.recorded)},
+      pool_(std::max(1U, options_.threads)),
+      context_{hub, code_hub, store, pool_, options_, stages_, std::move(listeners.log), {}},
       strand_(boost::asio::make_strand(executor)), timer_(strand_),
-      schedule_(options_.schedule, options_.seed) {}
+      schedule_(options_.schedule, options_.seed) {
+  context_.recorded = [this, tell = std::move(listeners.recorded)](const Recorded &recorded) {
+    if (tell)
+      tell(recorded);
+    bring_dependants(recorded.repo);
+  };
+}
 
 Tracker::~Tracker() {
   stop();
@@ -96,6 +96,15 @@ void Tracker::wake() {
     --posted_;
     changed_.notify_all();
   });
+}
+
+/// Repos whose heads take something from `repo` are looked at too: what they take may have moved.
+void Tracker::bring_dependants(const std::string &repo) {
+  const Result<std::vector<store::Watch>> dependants = context_.store.dependants(repo);
+  if (!dependants)
+    return;
+  for (const store::Watch &watch : *dependants)
+    check_now(watch.repo, watch.branch, false);
 }
 
 void Tracker::look_at(const Key &key) {

@@ -73,6 +73,7 @@ private:
   void look_at(const Key &key);
   void ended(const Key &key, const LookResult &result);
   void wake();
+  void bring_dependants(const std::string &repo);
   bool is_idle() const;
 
   TrackOptions options_;

@@ -91,6 +91,10 @@ RevisionWrite write_of(std::int64_t repo_id, char digit,
     record.advisory.to = sha;
     record.advisory.level = Level::high;
     record.advisory.modified = "2026-01-02T03:04:05Z";
+    AffectedEntry entry;
+    entry.subject = change.subject;
+    entry.changes = {change};
+    record.advisory.affected = {entry};
     record.osv_json = "{}";
     write.advisories = {record};
   }
@@ -371,6 +375,74 @@ TEST_F(StoreTest, AClosedStoreRefusesWrites) {
   const auto store = open();
   store->close();
   EXPECT_EQ(store->put_note("a", "b").error().code, Errc::store);
+}
+
+TEST_F(StoreTest, WhatIsHeldIsInNoAnswerUntilItIsLetGo) {
+  auto store = open();
+  const Repo repo = *store->ensure_repo("acme/tiny", "main");
+  RevisionWrite write = write_of(repo.id, 'b', {{"config.json", "{}"}}, 'a');
+  write.advisories[0].advisory.held_until = "2026-01-03T00:00:00Z";
+  ASSERT_TRUE(store->write_revision(write));
+  EXPECT_TRUE(store->advisories()->empty());
+  EXPECT_TRUE(store->advisories_of(repo.id)->empty());
+  EXPECT_FALSE(*store->find_advisory(write.advisories[0].advisory.id));
+  EXPECT_EQ(*store->greatest_modified(), "");
+  EXPECT_EQ((*store->deltas(repo.id, 9))[0].advisory_id, "");
+  EXPECT_EQ((*store->find_repo("acme/tiny"))->open_advisories, 0);
+  const auto held = store->held_advisories(repo.id);
+  ASSERT_TRUE(held && held->size() == 1U);
+  EXPECT_EQ((*held)[0], write.advisories[0].advisory);
+
+  AdvisoryRecord record = write.advisories[0];
+  record.advisory.held_until.clear();
+  ASSERT_TRUE(store->write_advisories(repo.id, {record}));
+  EXPECT_TRUE(store->held_advisories(repo.id)->empty());
+  ASSERT_EQ(store->advisories()->size(), 1U);
+  EXPECT_EQ((*store->deltas(repo.id, 9))[0].advisory_id, record.advisory.id);
+}
+
+TEST_F(StoreTest, WhatIsHeldAndUndoneLeavesNothing) {
+  auto store = open();
+  const Repo repo = *store->ensure_repo("acme/tiny", "main");
+  RevisionWrite write = write_of(repo.id, 'b', {{"config.json", "{}"}}, 'a');
+  write.advisories[0].advisory.held_until = "2026-01-03T00:00:00Z";
+  ASSERT_TRUE(store->write_revision(write));
+  RevisionWrite back = write_of(repo.id, 'c', {{"config.json", "[]"}}, 'b');
+  back.advisories.clear();
+  back.dropped = {write.advisories[0].advisory.id};
+  ASSERT_TRUE(store->write_revision(back));
+  EXPECT_TRUE(store->held_advisories(repo.id)->empty());
+  EXPECT_TRUE(store->advisories()->empty());
+}
+
+TEST_F(StoreTest, BytesAreFoundByTheirDigestInPublicRepos) {
+  auto store = open();
+  const Repo repo = *store->ensure_repo("acme/tiny", "main");
+  const Repo other = *store->ensure_repo("acme/other", "main");
+  const std::string digest(64, 'd');
+  const auto with_weights = [&](const Repo &of, char sha, bool is_private) {
+    RevisionWrite write = write_of(of.id, sha, {{"config.json", "{}"}});
+    auto snapshot = std::make_shared<Snapshot>(*write.snapshot);
+    snapshot->facts.name = of.name;
+    snapshot->facts.is_private = is_private;
+    snapshot->commit.sha = write.revision.sha;
+    snapshot->files.push_back({"model.safetensors", std::string(40, 'e'), 9, digest});
+    write.snapshot = snapshot;
+    write.names = {{"base", "acme/base"}};
+    return write;
+  };
+  ASSERT_TRUE(store->write_revision(with_weights(repo, '1', true)));
+  EXPECT_TRUE(store->known_files(other.id, {digest})->empty()) << "a private repo is not named";
+  ASSERT_TRUE(store->write_revision(with_weights(repo, '2', false)));
+  const KnownFile first{"acme/tiny", std::string(40, '1'), "model.safetensors"};
+  EXPECT_EQ(store->known_files(other.id, {digest})->at(digest), first);
+  EXPECT_TRUE(store->known_files(other.id, {std::string(64, '0')})->empty());
+  Watch watch;
+  watch.repo = "acme/tiny";
+  ASSERT_TRUE(store->put_watch(watch));
+  ASSERT_EQ(store->dependants("acme/base")->size(), 1U);
+  EXPECT_EQ(store->dependants("acme/base")->front().repo, "acme/tiny");
+  EXPECT_TRUE(store->dependants("acme/tiny")->empty());
 }
 
 } // namespace

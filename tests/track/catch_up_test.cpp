@@ -513,5 +513,176 @@ TEST_F(CatchUpTest, TheTrackerFollowsTheWatchListAndStopsInOrder) {
   runner.join();
 }
 
+/// A repo that was read at its first revision, under the rule that advisories wait an hour.
+class SettleTest : public CatchUpTest {
+protected:
+  void SetUp() override {
+    CatchUpTest::SetUp();
+    options_.settle = std::chrono::hours(1);
+    watch("acme/tiny");
+    hub_.add("acme/tiny");
+    push("one");
+  }
+  void push(const std::string &text) {
+    hub_.push("acme/tiny", "commit " + std::to_string(++commits_), {{"chat_template.jinja", text}});
+    look();
+  }
+  std::size_t held() { return store_->held_advisories(repo().id)->size(); }
+  int commits_ = 0;
+};
+
+TEST_F(SettleTest, NothingIsPublicBeforeItsTimeAlsoAfterARestart) {
+  push("two");
+  EXPECT_TRUE(advisories().empty());
+  EXPECT_EQ(held(), 1U);
+  EXPECT_EQ(deltas()[0].advisory_id, "");
+  now_ += std::chrono::minutes(59);
+  open();
+  const LookResult early = look();
+  EXPECT_TRUE(advisories().empty());
+  ASSERT_TRUE(early.no_later);
+  EXPECT_EQ(*early.no_later, std::chrono::minutes(1));
+  recorded_.clear();
+  now_ += std::chrono::minutes(1);
+  const LookResult late = look();
+  ASSERT_EQ(advisories().size(), 1U);
+  EXPECT_FALSE(late.no_later);
+  const Advisory advisory = advisories()[0].advisory;
+  EXPECT_EQ(advisory.published, format_time(now_));
+  EXPECT_EQ(deltas()[0].advisory_id, advisory.id);
+  EXPECT_EQ(held(), 0U);
+  ASSERT_EQ(recorded_.size(), 1U);
+  EXPECT_EQ(recorded_[0].advisories, std::vector<std::string>{advisory.id});
+}
+
+TEST_F(SettleTest, WhatIsUndoneWithinItGivesDeltasAndNoAdvisory) {
+  push("two");
+  now_ += std::chrono::minutes(30);
+  push("one");
+  EXPECT_EQ(held(), 0U);
+  now_ += std::chrono::hours(3);
+  look();
+  EXPECT_TRUE(advisories().empty());
+  EXPECT_EQ(deltas().size(), 2U);
+}
+
+TEST_F(SettleTest, AChainThatIsUndoneWithinItGivesNone) {
+  push("two");
+  push("three");
+  EXPECT_EQ(held(), 2U);
+  push("one");
+  now_ += std::chrono::hours(3);
+  look();
+  EXPECT_TRUE(advisories().empty());
+  EXPECT_EQ(held(), 0U);
+}
+
+TEST_F(SettleTest, WhatChangesAgainWithinItIsToldInItsTimeAndBothNameEachOther) {
+  push("two");
+  now_ += std::chrono::minutes(30);
+  push("three");
+  now_ += std::chrono::minutes(30);
+  look();
+  ASSERT_EQ(advisories().size(), 1U);
+  EXPECT_EQ(advisories()[0].advisory.state, AdvisoryState::superseded);
+  EXPECT_TRUE(advisories()[0].advisory.related.empty()) << "the second is not public yet";
+  now_ += std::chrono::minutes(30);
+  look();
+  ASSERT_EQ(advisories().size(), 2U);
+  const auto both = advisories();
+  EXPECT_EQ(both[0].advisory.related, std::vector<std::string>{both[1].advisory.id});
+  EXPECT_EQ(both[1].advisory.related, std::vector<std::string>{both[0].advisory.id});
+}
+
+TEST_F(SettleTest, WhatIsUndoneLaterIsToldAndClosed) {
+  push("two");
+  now_ += std::chrono::hours(1);
+  look();
+  push("one");
+  ASSERT_EQ(advisories().size(), 1U);
+  EXPECT_EQ(advisories()[0].advisory.state, AdvisoryState::reverted);
+}
+
+TEST_F(SettleTest, AccessNeverWaits) {
+  hub_.repos.at("acme/tiny").facts.gate = Gate::automatic;
+  for (int polls = 0; polls < 3; ++polls)
+    look();
+  ASSERT_EQ(advisories().size(), 1U);
+  EXPECT_EQ(advisories()[0].advisory.kinds, std::vector<std::string>{"access.gated"});
+}
+
+TEST_F(CatchUpTest, WhatWasThereBeforeTheFirstLookSettledByTheDatesOfItsCommits) {
+  watch("acme/tiny");
+  history_of_four();
+  options_.settle = std::chrono::hours(1);
+  look();
+  ASSERT_EQ(advisories().size(), 1U) << "it stood for two days";
+  EXPECT_EQ(advisories()[0].advisory.state, AdvisoryState::reverted);
+  watch("acme/second");
+  hub_.repos["acme/second"] = hub_.repos["acme/tiny"];
+  hub_.repos["acme/second"].facts.name = "acme/second";
+  options_.settle = std::chrono::hours(24 * 30);
+  look("acme/second");
+  EXPECT_TRUE(store_->advisories_of(repo("acme/second").id)->empty());
+  EXPECT_TRUE(store_->held_advisories(repo("acme/second").id)->empty());
+}
+
+TEST_F(CatchUpTest, AHeadIsComparedWithItsBaseWhicheverOfThemMoves) {
+  stages_.base_models = [](const Snapshot &snapshot) {
+    const std::string *base = find_text(snapshot, "base");
+    return base == nullptr ? std::vector<std::string>() : std::vector<std::string>{*base};
+  };
+  stages_.compare_with_base = [](const Snapshot &base, const Snapshot &head) {
+    const std::string *one = find_text(base, "chat_template.jinja");
+    const std::string *two = find_text(head, "chat_template.jinja");
+    std::vector<Change> changes;
+    if (*one != *two)
+      changes.push_back(make_change("template.base-differs", "", "1", "2", *one + " " + *two));
+    return changes;
+  };
+  for (const char *name : {"acme/tiny", "acme/base"}) {
+    watch(name);
+    hub_.add(name);
+  }
+  hub_.push("acme/tiny", "a", {{"base", "acme/base"}, {"chat_template.jinja", "mine"}});
+  look();
+  EXPECT_TRUE(store_->base_comparisons(repo().id)->empty()) << "the base was not read yet";
+  hub_.push("acme/base", "b", {{"chat_template.jinja", "theirs"}});
+  look("acme/base");
+  look();
+  ASSERT_EQ(store_->base_comparisons(repo().id)->size(), 1U);
+  EXPECT_EQ(store_->base_comparisons(repo().id)->front().changes[0].explanation, "theirs mine");
+  hub_.push("acme/base", "c", {{"chat_template.jinja", "mine"}});
+  look("acme/base");
+  look();
+  EXPECT_TRUE(store_->base_comparisons(repo().id)->front().changes.empty());
+  hub_.push("acme/tiny", "d", {{"chat_template.jinja", "mine"}});
+  look();
+  EXPECT_TRUE(store_->base_comparisons(repo().id)->empty()) << "the card names it no longer";
+}
+
+TEST_F(CatchUpTest, AnOldNameThatAnotherRepoTookIsAReplacement) {
+  watch("acme/tiny");
+  hub_.add("acme/tiny");
+  hub_.push("acme/tiny", "a", {{"chat_template.jinja", "one"}});
+  look();
+  hub_.repos["acme/moved"] = hub_.repos["acme/tiny"];
+  hub_.repos["acme/moved"].facts.name = "acme/moved";
+  hub_.repos.erase("acme/tiny");
+  hub_.renamed["acme/tiny"] = "acme/moved";
+  for (int polls = 0; polls < 3; ++polls)
+    look();
+  ASSERT_TRUE(*store_->find_repo("acme/moved"));
+  hub_.renamed.clear();
+  hub_.add("acme/tiny").facts.identity = "somebody else";
+  hub_.push("acme/tiny", "x", {{"chat_template.jinja", "theirs"}});
+  for (int polls = 0; polls < 3; ++polls)
+    look();
+  const auto told = *store_->advisories();
+  EXPECT_TRUE(std::ranges::any_of(told, [](const store::AdvisoryRecord &record) {
+    return record.advisory.kinds == std::vector<std::string>{"access.replaced"};
+  }));
+}
+
 } // namespace
 } // namespace headwater::track
