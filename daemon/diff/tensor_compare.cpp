@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,17 @@ Substitution substitution(std::string_view from, std::string_view to) {
     ++tail;
   while (tail > 0 && from[from.size() - tail] != '.')
     --tail;
-  return {from.substr(head, from.size() - head - tail), to.substr(head, to.size() - head - tail)};
+  const std::string_view was = from.substr(head, from.size() - head - tail);
+  const std::string_view is = to.substr(head, to.size() - head - tail);
+  // A part put in front or taken away at the start leaves the rest as it was.
+  const auto in_front = [](std::string_view longer, std::string_view shorter) {
+    return !shorter.empty() && longer.size() > shorter.size() && longer.ends_with(shorter) && longer[longer.size() - shorter.size() - 1] == '.';
+  };
+  if (head == 0 && in_front(is, was))
+    return {{}, is.substr(0, is.size() - was.size())};
+  if (head == 0 && in_front(was, is))
+    return {was.substr(0, was.size() - is.size()), {}};
+  return {was, is};
 }
 
 /// Digits as one mark, so that layers of one kind are one pattern.
@@ -123,6 +134,8 @@ public:
     if (removed_.empty() && added_.empty() && common_.empty())
       return false;
     const bool all_renamed = !removed_.empty() && !added_.empty() && renamed();
+    if (!all_renamed && !removed_.empty() && !added_.empty())
+      mostly_renamed();
     if (!removed_.empty() && !all_renamed)
       add("weights.tensors-removed", names_json(removed_), "null",
           fmt::format("{} removed: {}. {}", counted(removed_.size(), "tensor was", "tensors were"), first_names(removed_), totals()));
@@ -179,19 +192,87 @@ private:
         const Substitution next = substitution(from[i].name, to[i].name);
         one_rule = next.from == first.from && next.to == first.to;
       }
-      std::string rule;
       if (one_rule)
-        rule = first.from.empty()  ? fmt::format("{} was put in front", shown_text(first.to))
-               : first.to.empty() ? fmt::format("{} was taken away", shown_text(first.from))
-                                   : fmt::format("{} became {}", shown_text(first.from), shown_text(first.to));
+        tell_rule(from, to, first);
       else
-        rule = fmt::format("{} became {}", shown_text(pattern(from.front().name), 100), shown_text(pattern(to.front().name), 100));
-      add("weights.renamed", names_json(from), names_json(to),
-          fmt::format("{} renamed: {}{}. Adapters and loaders of the old names fail.", counted(from.size(), "tensor was", "tensors were"), rule,
-                      one_rule ? "" : " and so on"));
+        add("weights.renamed", names_json(from), names_json(to),
+            fmt::format("{} renamed: {} became {} and so on. Adapters and loaders of the old names fail.",
+                        counted(from.size(), "tensor was", "tensors were"), shown_text(pattern(from.front().name), 100),
+                        shown_text(pattern(to.front().name), 100)));
       return true;
     }
     return regrouped();
+  }
+
+  /// The name that a rule makes of another, "" where it does not apply.
+  static std::string by_rule(std::string_view name, const Substitution &rule) {
+    if (rule.from.empty())
+      return std::string(rule.to) + std::string(name);
+    const std::size_t at = name.find(rule.from);
+    if (at == std::string_view::npos)
+      return {};
+    return std::string(name.substr(0, at)) + std::string(rule.to) + std::string(name.substr(at + rule.from.size()));
+  }
+
+  static std::size_t common_end(std::string_view a, std::string_view b) {
+    std::size_t n = 0;
+    while (n < a.size() && n < b.size() && a[a.size() - 1 - n] == b[b.size() - 1 - n])
+      ++n;
+    return n;
+  }
+
+  /// One rule that renames most tensors while others came or went: told as one change, and the rest as what it is.
+  void mostly_renamed() {
+    std::map<std::string_view, const TensorView *> by_name;
+    for (const TensorView &tensor : added_)
+      by_name.emplace(tensor.name, &tensor);
+    const auto partner = [&](const TensorView &tensor, const Substitution &rule) {
+      const auto at = by_name.find(by_rule(tensor.name, rule));
+      return at != by_name.end() && *at->second->shape == *tensor.shape ? at->second : nullptr;
+    };
+    Substitution best{};
+    std::size_t most = 0;
+    for (const std::size_t place : {std::size_t{0}, removed_.size() / 2, removed_.size() - 1}) {
+      const TensorView &from = removed_[place];
+      const TensorView *nearest = nullptr;
+      for (const TensorView &to : added_)
+        if (*to.shape == *from.shape && (nearest == nullptr || common_end(from.name, to.name) > common_end(from.name, nearest->name)))
+          nearest = &to;
+      if (nearest == nullptr)
+        continue;
+      const Substitution rule = substitution(from.name, nearest->name);
+      const auto hits = static_cast<std::size_t>(std::ranges::count_if(removed_, [&](const TensorView &tensor) { return partner(tensor, rule) != nullptr; }));
+      if (hits > most) {
+        most = hits;
+        best = rule;
+      }
+    }
+    if (most < 2 || most * 10 < std::min(removed_.size(), added_.size()) * 8)
+      return;
+    std::vector<TensorView> from;
+    std::vector<TensorView> to;
+    for (const TensorView &tensor : removed_)
+      if (const TensorView *now = partner(tensor, best)) {
+        from.push_back(tensor);
+        to.push_back(*now);
+      }
+    tell_rule(from, to, best);
+    const auto drop = [](std::vector<TensorView> &tensors, const std::vector<TensorView> &matched) {
+      std::set<std::string_view> names;
+      for (const TensorView &tensor : matched)
+        names.insert(tensor.name);
+      std::erase_if(tensors, [&](const TensorView &tensor) { return names.contains(tensor.name); });
+    };
+    drop(removed_, from);
+    drop(added_, to);
+  }
+
+  void tell_rule(const std::vector<TensorView> &from, const std::vector<TensorView> &to, const Substitution &rule) {
+    const std::string text = rule.from.empty() ? fmt::format("{} was put in front", shown_text(rule.to))
+                             : rule.to.empty() ? fmt::format("{} was taken away", shown_text(rule.from))
+                                               : fmt::format("{} became {}", shown_text(rule.from), shown_text(rule.to));
+    add("weights.renamed", names_json(from), names_json(to),
+        fmt::format("{} renamed: {}. Adapters and loaders of the old names fail.", counted(from.size(), "tensor was", "tensors were"), text));
   }
 
   static bool same_shapes(const std::vector<TensorView> &from, const std::vector<TensorView> &to) {
