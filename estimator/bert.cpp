@@ -32,6 +32,7 @@ struct BertTraits {
   std::string_view output_norm = "output.LayerNorm";
   std::string_view last_norm = {}; ///< after the last layer
   std::string_view embed_width_key = {};
+  bool narrow_head = false; ///< the head works in the embedding's width
 };
 
 constexpr std::array bert_rows = {
@@ -62,7 +63,11 @@ constexpr std::array bert_rows = {
                .output_norm = "intermediate.LayerNorm",
                .last_norm = "LayerNorm"},
     BertTraits{.model_type = "roc_bert", .root = "roc_bert"},
-    BertTraits{.model_type = "roformer", .root = "roformer", .positions = false},
+    BertTraits{.model_type = "roformer",
+               .root = "roformer",
+               .positions = false,
+               .embed_width_key = "embedding_size",
+               .narrow_head = true},
     BertTraits{.model_type = "xlm-roberta", .root = "roberta", .head = Head::dense},
     BertTraits{.model_type = "xlm-roberta-xl",
                .root = "roberta",
@@ -118,7 +123,8 @@ void embeddings(Bert &bert) {
       }
     }
   }
-  if (bert.traits.model_type == "electra" && bert.embed != bert.hidden) {
+  const bool projects = bert.traits.model_type == "electra" || bert.traits.model_type == "roformer";
+  if (projects && bert.embed != bert.hidden) {
     builder.linear("embeddings_project", bert.hidden, bert.embed, true);
   }
   if (bert.traits.model_type == "rembert") {
@@ -208,10 +214,11 @@ void bert_head(Bert &bert, std::string_view outer, const std::string &words, boo
   switch (bert.traits.head) {
   case Head::predictions: {
     const auto scope = builder.in("cls.predictions");
-    builder.linear("transform.dense", hidden, hidden, true);
-    builder.norm("transform.LayerNorm", hidden, true);
+    const std::int64_t width = bert.traits.narrow_head ? bert.embed : hidden;
+    builder.linear("transform.dense", width, hidden, true);
+    builder.norm("transform.LayerNorm", width, true);
     builder.add("bias", {vocabulary});
-    output("decoder", hidden);
+    output("decoder", width);
     output_bias("cls.predictions.bias");
     return;
   }
@@ -253,8 +260,9 @@ void read_stack(Bert &bert, std::string_view outer, bool head, bool pooler) {
   Builder &builder = bert.builder;
   const BertTraits &traits = bert.traits;
   bert.hidden = config.positive("hidden_size");
-  bert.embed =
-      traits.embed_width_key.empty() ? bert.hidden : config.positive(traits.embed_width_key);
+  bert.embed = traits.embed_width_key.empty()
+                   ? bert.hidden
+                   : std::max<std::int64_t>(1, config.size_or(traits.embed_width_key, bert.hidden));
   const std::int64_t layers = config.positive("num_hidden_layers");
   Architecture &architecture = bert.architecture;
   architecture.hidden = bert.hidden;
@@ -282,6 +290,8 @@ void read_stack(Bert &bert, std::string_view outer, bool head, bool pooler) {
         .assign(static_cast<std::size_t>(layers), facts);
     if (!traits.last_norm.empty()) {
       builder.norm(traits.last_norm, bert.hidden, true);
+    } else if (traits.model_type == "xmod" && config.flag("pre_norm")) {
+      builder.norm("encoder.LayerNorm", bert.hidden, true);
     }
     if (traits.model_type == "big_bird") {
       builder.linear("pooler", bert.hidden, bert.hidden, true);

@@ -22,9 +22,13 @@ struct Spellings {
 
 // Other spellings of a key, in the order in which they are tried. Sorted by key.
 constexpr std::array spellings = {
+    Spellings{"d_kv", {"head_dim"}},
+    Spellings{"d_model", {"hidden_size"}},
     Spellings{"decoder_attention_heads", {"num_attention_heads", "num_heads"}},
     Spellings{"decoder_ffn_dim", {"intermediate_size", "d_ff"}},
     Spellings{"decoder_layers", {"num_decoder_layers", "num_hidden_layers"}},
+    Spellings{"encoder_attention_heads", {"num_attention_heads"}},
+    Spellings{"encoder_layers", {"num_hidden_layers"}},
     Spellings{"first_k_dense_replace", {"moe_layer_start_index", "num_dense_layers"}},
     Spellings{"head_dim", {"d_kv", "dim_head", "d_head"}},
     Spellings{"hidden_size", {"n_embd", "d_model", "dim", "emb_dim"}},
@@ -34,18 +38,28 @@ constexpr std::array spellings = {
     Spellings{"max_position_embeddings",
               {"n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length"}},
     Spellings{"moe_intermediate_size", {"moe_ffn_hidden_size", "expert_ffn_hidden_size"}},
+    Spellings{"n_layers", {"num_hidden_layers", "n_layer", "num_layers"}},
+    Spellings{"n_routed_experts", {"num_local_experts", "num_experts", "moe_num_experts"}},
     Spellings{"num_attention_heads", {"n_head", "num_heads", "n_heads", "attention_heads"}},
+    Spellings{"num_blocks", {"num_hidden_layers"}},
     Spellings{"num_experts", {"num_local_experts", "n_routed_experts", "moe_num_experts"}},
     Spellings{"num_experts_per_tok",
               {"moe_topk", "moe_top_k", "num_experts_per_token", "moe_k", "top_k_experts"}},
+    Spellings{"num_heads", {"num_attention_heads", "n_heads"}},
     Spellings{"num_hidden_layers", {"n_layer", "num_layers", "n_layers", "decoder_layers"}},
-    Spellings{
-        "num_key_value_heads",
-        {"num_kv_heads", "n_head_kv", "num_query_groups", "multi_query_group_num", "n_kv_heads"}},
+    Spellings{"num_key_value_heads",
+              {"num_kv_heads", "n_head_kv", "num_query_groups", "multi_query_group_num",
+               "n_kv_heads", "num_attention_groups"}},
+    Spellings{"num_layers", {"num_hidden_layers", "n_layers"}},
+    Spellings{"num_layers_per_stack", {"num_hidden_layers"}},
+    Spellings{"num_local_experts", {"num_experts", "n_routed_experts", "moe_num_experts"}},
     Spellings{"num_shared_experts",
               {"n_shared_experts", "moe_num_shared_experts", "num_shared_expert"}},
-    Spellings{"vocab_size", {"padded_vocab_size", "embedding_size"}},
+    Spellings{"shared_experts_intermediate_size", {"moe_shared_expert_intermediate_size"}},
+    Spellings{"vocab_size", {"padded_vocab_size"}},
 };
+
+static_assert(std::ranges::is_sorted(spellings, {}, &Spellings::key));
 
 std::span<const std::string_view> other_spellings(std::string_view key) {
   const auto *found = std::ranges::lower_bound(spellings, key, {}, &Spellings::key);
@@ -116,8 +130,8 @@ void Config::set_model_type(std::string_view model_type) {
 
 const Json *Config::find(std::string_view key) const {
   auto found = object_->find(key);
-  if (found != object_->end()) {
-    return found->is_null() ? nullptr : &*found;
+  if (found != object_->end() && !found->is_null()) {
+    return &*found;
   }
   for (const std::string_view other : other_spellings(key)) {
     if (other.empty()) {
@@ -181,6 +195,18 @@ std::optional<std::int64_t> Config::maybe(std::string_view key, std::int64_t lim
   return to_whole(default_of(defaults_, key));
 }
 
+std::optional<std::int64_t> Config::first_of(std::string_view key) const {
+  const Json *value = find(key);
+  if (value == nullptr || !value->is_array()) {
+    return maybe(key);
+  }
+  if (value->empty()) {
+    reject(key, "is an empty list");
+    return std::nullopt;
+  }
+  return whole(value->front(), key, max_dimension);
+}
+
 std::int64_t Config::size(std::string_view key) const {
   const std::optional<std::int64_t> value = maybe(key);
   if (!value) {
@@ -213,8 +239,11 @@ bool Config::flag(std::string_view key, bool otherwise) const {
     reject(key, "is neither true nor false");
     return otherwise;
   }
+  if (object_->contains(key)) {
+    return false; // null is no yes
+  }
   const std::string_view value = default_of(defaults_, key);
-  return value.empty() || object_->contains(key) ? otherwise : value == "true";
+  return value.empty() ? otherwise : value == "true";
 }
 
 std::string Config::text(std::string_view key, std::string_view otherwise) const {

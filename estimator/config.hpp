@@ -40,6 +40,8 @@ public:
   std::int64_t size_or(std::string_view key, std::int64_t otherwise) const;
   /// size, at least 1.
   std::int64_t positive(std::string_view key) const;
+  /// Like maybe, and the first number of a list.
+  std::optional<std::int64_t> first_of(std::string_view key) const;
   bool flag(std::string_view key, bool otherwise = false) const;
   std::string text(std::string_view key, std::string_view otherwise = {}) const;
   /// List of whole numbers; empty when absent.

@@ -51,26 +51,57 @@ void projection(Decoder &decoder, std::string_view name, std::int64_t out, std::
   }
 }
 
-std::int64_t window_of(const Decoder &decoder, std::int64_t index) {
+// Layers between which queries see all that came before have no rotary positions in some families.
+bool has_rotary_positions(const Config &config, std::int64_t index) {
+  const std::vector<std::int64_t> listed = config.numbers("no_rope_layers");
+  if (static_cast<std::size_t>(index) < listed.size()) {
+    return listed[static_cast<std::size_t>(index)] != 0;
+  }
+  const std::int64_t interval =
+      std::max<std::int64_t>(1, config.size_or("no_rope_layer_interval", 4));
+  return (index + 1) % interval != 0;
+}
+
+// Whether a layer has a window where the config has no list of layer types.
+bool slides(const Decoder &decoder, std::int64_t index) {
   const DecoderTraits &traits = decoder.traits;
-  if (traits.window == Window::never || decoder.window == 0) {
-    return 0;
-  }
-  if (traits.window == Window::always) {
-    return decoder.window;
-  }
-  if (const std::string_view type = type_of(decoder, index); !type.empty()) {
-    return type.starts_with("sliding") ? decoder.window : 0;
+  switch (traits.window) {
+  case Window::never:
+    return false;
+  case Window::always:
+  case Window::flagged:
+    return true;
+  case Window::qwen:
+  case Window::from_layer:
+    return index >= decoder.window_from;
+  case Window::alternate:
+    return index % 2 == 0 && index < decoder.window_from;
+  case Window::unrotated:
+    return !has_rotary_positions(decoder.config, index);
+  case Window::by_types:
+    break;
   }
   if (!decoder.window_letters.empty()) {
     const char letter =
         decoder.window_letters[static_cast<std::size_t>(index) % decoder.window_letters.size()];
-    return letter == 'L' && index + 1 != decoder.layers ? decoder.window : 0;
+    return letter == 'L' && index + 1 != decoder.layers;
   }
-  if (traits.window == Window::qwen) {
-    return index >= decoder.window_from ? decoder.window : 0;
+  const std::int64_t period = decoder.window_period;
+  if (period < 1 || index < traits.window_after ||
+      (traits.window_ends_full && index + 1 == decoder.layers)) {
+    return false;
   }
-  return decoder.window_period > 0 && (index + 1) % decoder.window_period != 0 ? decoder.window : 0;
+  return index % period != (traits.window_full < 0 ? period - 1 : traits.window_full);
+}
+
+std::int64_t window_of(const Decoder &decoder, std::int64_t index) {
+  const Window rule = decoder.traits.window;
+  if (rule == Window::never || decoder.window == 0) {
+    return 0;
+  }
+  const std::string_view type = type_of(decoder, index);
+  const bool listed = !type.empty() && rule != Window::always && rule != Window::flagged;
+  return (listed ? type.starts_with("sliding") : slides(decoder, index)) ? decoder.window : 0;
 }
 
 bool is_mixture(const Decoder &decoder, MoeLayers rule, std::int64_t index) {
@@ -95,7 +126,6 @@ bool is_mixture(const Decoder &decoder, MoeLayers rule, std::int64_t index) {
 void prepare(Decoder &decoder) {
   const DecoderTraits &traits = decoder.traits;
   const Config &config = decoder.config;
-  decoder.types = config.words("layer_types");
   const Json *per_layer = config.find("per_layer_config");
   decoder.per_layer =
       per_layer != nullptr && per_layer->is_object() && !per_layer->empty() ? per_layer : nullptr;
@@ -120,20 +150,24 @@ void prepare(Decoder &decoder) {
     spec.width = config.size_or("intermediate_size", traits.mlp_multiple * decoder.hidden);
   }
   if (traits.window != Window::never) {
-    decoder.window = config.size_or(traits.window_key, 0);
-    if (traits.window_period != 0) {
-      const Json *pattern = config.find("sliding_window_pattern");
+    const std::string_view twice = traits.window_twice_key;
+    decoder.window = !config.has(traits.window_key) && !twice.empty() && config.has(twice)
+                         ? config.size(twice) / 2
+                         : config.size_or(traits.window_key, 0);
+    decoder.window_period = traits.window_period;
+    if (!traits.window_period_key.empty()) {
+      const Json *pattern = config.find(traits.window_period_key);
       if (pattern != nullptr && pattern->is_string()) {
-        decoder.window_letters = config.text("sliding_window_pattern");
+        decoder.window_letters = config.text(traits.window_period_key);
       } else {
-        decoder.window_period = config.size_or("sliding_window_pattern", traits.window_period);
+        decoder.window_period = config.size_or(traits.window_period_key, traits.window_period);
       }
     }
-    if (traits.window == Window::qwen) {
-      decoder.window_from = config.size_or("max_window_layers", 28);
-      if (!config.flag("use_sliding_window")) {
-        decoder.window = 0;
-      }
+    decoder.window_from = config.size_or("max_window_layers", 28);
+    const bool asked = traits.window == Window::qwen || traits.window == Window::flagged ||
+                       traits.window == Window::alternate || traits.window == Window::unrotated;
+    if (asked && !config.flag("use_sliding_window")) {
+      decoder.window = 0;
     }
     if (!decoder.types.empty() && std::ssize(decoder.types) < decoder.layers) {
       config.reject("layer_types",
@@ -268,7 +302,7 @@ void latent_attention_block(Decoder &decoder, const LayerSpec &spec) {
   Mixer &mixer = decoder.layer->mixer;
   const std::int64_t rope = config.size("qk_rope_head_dim");
   const std::int64_t nope = config.size("qk_nope_head_dim");
-  const std::int64_t value = config.size("v_head_dim");
+  const std::int64_t value = config.size_or("v_head_dim", decoder.hidden / spec.heads);
   const std::int64_t kv_rank = config.size("kv_lora_rank");
   const std::int64_t q_rank = config.size_or("q_lora_rank", 0);
   const std::int64_t q = spec.heads * (nope + rope + (decoder.traits.gated_query ? value : 0));
@@ -323,13 +357,15 @@ void mixture_block(Decoder &decoder, const LayerSpec &spec, const MoeTraits &moe
   ff.kind = FeedForwardKind::mixture;
   ff.gated = three || moe.style != ExpertStyle::single;
   ff.experts = spec.experts;
-  ff.experts_per_token = config.size_or("num_experts_per_tok", 0);
+  ff.experts_per_token = config.first_of("num_experts_per_tok").value_or(0);
   ff.expert_intermediate = spec.width;
   const auto scope = builder.in(moe.module);
   if (!moe.router.empty()) {
     builder.linear(moe.router, spec.experts, hidden);
   }
-  if (!moe.correction.empty()) {
+  const bool corrected = moe.correction_key.empty() ? config.flag("use_expert_bias", true)
+                                                    : config.flag(moe.correction_key);
+  if (!moe.correction.empty() && corrected) {
     builder.add(moe.correction, {spec.experts},
                 moe.correction_is_weight ? TensorKind::parameter : TensorKind::buffer);
   }
@@ -350,11 +386,14 @@ void mixture_block(Decoder &decoder, const LayerSpec &spec, const MoeTraits &moe
     builder.add(down, {spec.experts, spec.width, hidden});
   }
   builder.count_into(&ff.parameters);
-  if (!moe.shared.empty()) {
+  if (!moe.shared.empty() && (moe.shared_key.empty() || config.flag(moe.shared_key))) {
     const std::int64_t shared =
-        moe.shared_width.empty() ? config.size_or("num_shared_experts", 0) : 1;
+        moe.shared_width.empty() ? config.first_of("num_shared_experts").value_or(0) : 1;
     const std::int64_t width =
-        moe.shared_width.empty() ? shared * spec.width : config.size_or(moe.shared_width, 0);
+        moe.shared_width.empty()
+            ? shared * spec.width
+            : (moe.shared_width_each ? config.size_or("num_shared_experts", 1) : 1) *
+                  config.size_or(moe.shared_width, 0);
     if (shared > 0 && width > 0) {
       ff.shared_experts = shared;
       ff.shared_intermediate = width;
@@ -376,7 +415,7 @@ void mixture_block(Decoder &decoder, const LayerSpec &spec, const MoeTraits &moe
 }
 
 std::string_view type_of(const Decoder &decoder, std::int64_t index) {
-  const auto position = static_cast<std::size_t>(index * decoder.traits.parts_per_layer);
+  const auto position = static_cast<std::size_t>(index * decoder.parts);
   return position < decoder.types.size() ? std::string_view(decoder.types[position])
                                          : std::string_view{};
 }
@@ -454,7 +493,8 @@ void emit_layer(Decoder &decoder, const LayerSpec &spec) {
     dense_block(decoder, spec.width);
   }
   builder.count_into(nullptr);
-  for (std::size_t index = 0; index < word_count(traits.norms); ++index) {
+  const bool weighted = traits.norm_key.empty() || decoder.config.flag(traits.norm_key, true);
+  for (std::size_t index = 0; weighted && index < word_count(traits.norms); ++index) {
     norm_tensor(decoder, word(traits.norms, index), decoder.hidden);
   }
   if (traits.layer_extra != nullptr) {
@@ -467,7 +507,12 @@ void read_decoder(const DecoderTraits &traits, const Config &config, Architectur
   Builder builder(architecture, errors);
   Decoder decoder{traits, config, builder, architecture};
   decoder.hidden = config.positive("hidden_size");
-  decoder.layers = count_layers(traits, config) / traits.parts_per_layer;
+  decoder.types = config.words("layer_types");
+  if (traits.parts_per_layer > 1 &&
+      std::ranges::find(decoder.types, "mlp") != decoder.types.end()) {
+    decoder.parts = traits.parts_per_layer;
+  }
+  decoder.layers = count_layers(traits, config) / decoder.parts;
   if (decoder.layers < 1) {
     config.reject(traits.layer_count_key, "leaves no layer");
     return;

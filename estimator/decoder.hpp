@@ -47,13 +47,15 @@ struct Decoder {
   Architecture &architecture;
   std::int64_t hidden = 0;
   std::int64_t layers = 0;
+  std::int64_t parts = 1;                  ///< entries of layer_types for one layer
   std::vector<std::string> types = {};     ///< layer_types, empty when the config has none
   std::vector<std::string> mlp_types = {}; ///< mlp_layer_types
   std::vector<std::int64_t> mlp_only = {}; ///< layers that are never a mixture
   std::int64_t first_dense = 0;            ///< layers before the first mixture
   std::int64_t moe_every = 1;
   std::int64_t window = 0;
-  std::int64_t window_period = 0;
+  std::int64_t window_period =
+      0; ///< layers that the pattern of windows repeats over, 0 = no pattern
   std::string window_letters = {}; ///< one letter a layer, L for a layer with a window
   std::int64_t window_from = 0;    ///< first layer with a window
   const Json *per_layer = nullptr; ///< per_layer_config
@@ -72,9 +74,13 @@ enum class NormStyle : std::uint8_t { rms, layer, layer_weight_only, none };
 enum class QkNorm : std::uint8_t { none, head, flat };
 enum class Window : std::uint8_t {
   never,
-  always,   ///< all layers, as soon as the config has one
-  by_types, ///< layers that layer_types calls sliding; without the list every N-th is full
-  qwen,     ///< with use_sliding_window, the layers from max_window_layers on
+  always,     ///< all layers, as soon as the config has one
+  by_types,   ///< layers that layer_types calls sliding; without the list every N-th is full
+  from_layer, ///< the layers from max_window_layers on
+  qwen,       ///< the same, where use_sliding_window holds
+  flagged,    ///< all layers, where use_sliding_window holds
+  alternate,  ///< every other layer before max_window_layers, where use_sliding_window holds
+  unrotated,  ///< layers without rotary positions, where use_sliding_window holds
 };
 enum class ExpertStyle : std::uint8_t { single, fused_out_in, fused_in_out };
 enum class MoeLayers : std::uint8_t {
@@ -93,10 +99,13 @@ struct MoeTraits {
   std::string_view names =
       "gate_proj up_proj down_proj"; ///< gate, up, down; two names: not gated, or fused
   ExpertStyle style = ExpertStyle::single;
-  std::string_view correction = {};   ///< expert bias tensor of the router
-  bool correction_is_weight = false;  ///< a parameter rather than a buffer
-  std::string_view shared = {};       ///< module of the shared expert
-  std::string_view shared_width = {}; ///< key of its width; empty: num_shared_experts x width
+  std::string_view correction = {};     ///< expert bias tensor of the router
+  bool correction_is_weight = false;    ///< a parameter rather than a buffer
+  std::string_view correction_key = {}; ///< flag that must hold for it
+  std::string_view shared = {};         ///< module of the shared expert
+  std::string_view shared_key = {};     ///< flag that must hold for it
+  std::string_view shared_width = {};   ///< key of its width; empty: num_shared_experts x width
+  bool shared_width_each = false;       ///< that key is the width of one of num_shared_experts
   std::string_view shared_names = "gate_proj up_proj down_proj";
   std::string_view shared_gate = {};
   MoeLayers layers = MoeLayers::all;
@@ -105,6 +114,8 @@ struct MoeTraits {
 /// One row of the decoders' table. The defaults are Llama's.
 struct DecoderTraits {
   std::string_view model_type;
+  bool own_code =
+      false; ///< built by its repositories' own code, which no class of transformers confirms
   std::string_view root = "model.";
   std::string_view embed = "embed_tokens";
   std::string_view layers = "layers";
@@ -118,6 +129,7 @@ struct DecoderTraits {
   bool can_tie = true;
   std::string_view norms = "input_layernorm post_attention_layernorm";
   NormStyle norm = NormStyle::rms;
+  std::string_view norm_key = {}; ///< flag without which the layers' norms have no weights
   PositionKind position = PositionKind::rotary;
   std::string_view positions = {};  ///< learned position embedding
   std::int64_t position_offset = 0; ///< rows it has besides max_position_embeddings
@@ -143,9 +155,14 @@ struct DecoderTraits {
   Window window = Window::never;
   std::string_view window_key = "sliding_window";
   std::int64_t window_period = 0;
-  bool latent = false; ///< multi-head latent attention
-  std::int64_t parts_per_layer =
-      1; ///< entries that num_hidden_layers and layer_types count for one layer
+  std::int64_t window_full = -1; ///< the layer of each period that has no window; -1: its last
+  std::int64_t window_after = 0; ///< layers before the first that may have a window
+  bool window_ends_full = false; ///< the last layer never has a window
+  std::string_view window_period_key = {}; ///< key that gives the period
+  std::string_view window_twice_key = {};  ///< key of a window that counts both sides
+  bool latent = false;                     ///< multi-head latent attention
+  std::int64_t parts_per_layer = 1; ///< entries that num_hidden_layers and layer_types count for
+                                    ///< one layer, where they name "mlp"
   std::string_view layer_count_key = "num_hidden_layers";
   std::string_view pattern_key =
       "layer_types"; ///< says how many layers there are where num_hidden_layers does not

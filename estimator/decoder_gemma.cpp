@@ -10,7 +10,10 @@ namespace {
 
 // The last layers read the caches of earlier ones and have no key and value of their own.
 bool shares_cache(const Decoder &decoder, std::int64_t index) {
-  const std::int64_t shared = decoder.config.size_or("num_kv_shared_layers", 0);
+  std::int64_t shared = decoder.config.size_or("num_kv_shared_layers", 0);
+  if (shared == 0 && decoder.architecture.model_type.ends_with("_assistant")) {
+    shared = decoder.layers; // a drafter reads its target's caches only
+  }
   return shared > 0 && index >= decoder.layers - shared;
 }
 
@@ -92,11 +95,16 @@ void gemma4_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
   const Config &config = decoder.config;
   spec.shares_kv = shares_cache(decoder, index);
   const std::string_view type = type_of(decoder, index);
-  const bool full = type.empty() ? (index + 1) % 6 == 0 : type == "full_attention";
+  const bool full = index + 1 == decoder.layers || // whatever the list says
+                    (type.empty() ? (index + 1) % 6 == 0 : type == "full_attention");
   if (!full) {
     spec.window = config.size_or("sliding_window", 0);
+    if (spec.window > 0 && config.has("use_bidirectional_attention") &&
+        config.text("use_bidirectional_attention") == "all") {
+      spec.window = spec.window / 2 + 1; // each side
+    }
   }
-  if (full && spec.own_keys == nullptr) {
+  if (full && !config.json().contains("per_layer_config")) {
     spec.head_dim = config.size_or("global_head_dim", spec.head_dim);
     spec.value_dim = spec.head_dim;
   }
@@ -172,6 +180,13 @@ void gemma4_layer(Decoder &decoder, const LayerSpec & /*spec*/) {
 
 void gemma4_model(Decoder &decoder) {
   per_layer_model(decoder);
+}
+
+// An encoder's window looks both ways.
+void gemma3_plan(Decoder &decoder, std::int64_t /*index*/, LayerSpec &spec) {
+  if (spec.window > 0 && decoder.config.flag("use_bidirectional_attention")) {
+    spec.window = spec.window / 2 + 1;
+  }
 }
 
 void recurrent_gemma_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {

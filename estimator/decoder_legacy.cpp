@@ -9,11 +9,80 @@
 
 namespace headwater::estimator {
 
+// Mixtures from moe_layer_start_index to moe_layer_end_index, every moe_layer_interval-th of all.
+void ernie_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  const Config &config = decoder.config;
+  const std::int64_t interval = std::max<std::int64_t>(1, config.size_or("moe_layer_interval", 1));
+  const Json *end = config.find("moe_layer_end_index");
+  const bool past = end != nullptr && *end != -1 && index > config.size("moe_layer_end_index");
+  if ((index + 1) % interval != 0 || past) {
+    spec = decoder.dense_spec;
+  }
+}
+
+// The last layer of each group has softmax attention, and so has what is left after the last whole
+// group.
+void bailing_linear_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  const std::int64_t group =
+      std::max<std::int64_t>(1, decoder.config.size_or("layer_group_size", 1));
+  const bool whole = index < decoder.layers / group * group;
+  if (whole && (index + 1) % group != 0) {
+    spec.mixer = MixerKind::linear_attention;
+  }
+}
+
+void bailing_linear_mixer(Decoder &decoder, const LayerSpec &spec) {
+  const Config &config = decoder.config;
+  Builder &builder = decoder.builder;
+  Mixer &mixer = decoder.layer->mixer;
+  const std::int64_t width = spec.heads * spec.head_dim;
+  mixer.heads = spec.heads;
+  mixer.kv_heads = spec.heads;
+  mixer.head_dim = spec.head_dim;
+  mixer.value_head_dim = spec.head_dim;
+  mixer.inner = width;
+  mixer.state_elements = times(builder.errors(), width, spec.head_dim);
+  const auto scope = builder.in(decoder.traits.attention);
+  builder.linear("query_key_value", 3 * width, decoder.hidden, config.flag("use_qkv_bias"));
+  builder.linear("dense", decoder.hidden, width, config.flag("use_bias"));
+  builder.linear("g_proj", width, decoder.hidden);
+  builder.norm("g_norm", width);
+  if (config.flag("use_qk_norm")) {
+    builder.norm("query_layernorm", spec.head_dim);
+    builder.norm("key_layernorm", spec.head_dim);
+  }
+}
+
+// Sizes of experts may be lists of one number a layer; with cross-layer attention the layers
+// between read the cache of the one before them.
+void hunyuan_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  const Config &config = decoder.config;
+  spec.head_dim = config.size_or("attention_head_dim", spec.head_dim);
+  spec.value_dim = spec.head_dim;
+  if (spec.experts == 1) {
+    spec = decoder.dense_spec;
+  } else if (const Json *widths = config.find("moe_intermediate_size")) {
+    if (widths->is_array()) {
+      const std::vector<std::int64_t> list = config.numbers("moe_intermediate_size");
+      if (static_cast<std::size_t>(index) >= list.size()) {
+        config.reject("moe_intermediate_size", "has no width for each layer");
+        return;
+      }
+      spec.width = list[static_cast<std::size_t>(index)];
+    } else {
+      spec.width = config.positive("moe_intermediate_size");
+    }
+  }
+  const std::int64_t share = std::max<std::int64_t>(1, config.size_or("cla_share_factor", 1));
+  spec.shares_kv = config.flag("use_cla") && index % share != 0;
+}
+
 void falcon_plan(Decoder &decoder, std::int64_t /*index*/, LayerSpec &spec) {
   const Config &config = decoder.config;
   const bool grouped =
       config.flag("new_decoder_architecture") || config.json().contains("n_head_kv");
-  spec.variant = grouped ? 2 : config.flag("parallel_attn", true) ? 0 : 1;
+  const bool two_norms = config.size_or("num_ln_in_parallel_attn", grouped ? 2 : 1) == 2;
+  spec.variant = !config.flag("parallel_attn", true) ? 1 : two_norms ? 2 : 0;
   if (grouped) {
     spec.kv_heads =
         config.size_or("num_kv_heads", config.size_or("num_key_value_heads", spec.heads));
@@ -26,7 +95,7 @@ void falcon_plan(Decoder &decoder, std::int64_t /*index*/, LayerSpec &spec) {
 }
 
 void falcon_norms(Decoder &decoder, const LayerSpec &spec) {
-  if (spec.variant == 2 && decoder.config.size_or("num_ln_in_parallel_attn", 2) == 2) {
+  if (spec.variant == 2) {
     decoder.builder.norm("ln_attn", decoder.hidden, true);
     decoder.builder.norm("ln_mlp", decoder.hidden, true);
     return;
@@ -34,6 +103,22 @@ void falcon_norms(Decoder &decoder, const LayerSpec &spec) {
   decoder.builder.norm("input_layernorm", decoder.hidden, true);
   if (spec.variant == 1) {
     decoder.builder.norm("post_attention_layernorm", decoder.hidden, true);
+  }
+}
+
+// Reads an encoder's states where GPT-2 is the decoder of a pair.
+void gpt2_cross_attention(Decoder &decoder, const LayerSpec & /*spec*/) {
+  if (!decoder.config.flag("add_cross_attention")) {
+    return;
+  }
+  Builder &builder = decoder.builder;
+  const std::int64_t hidden = decoder.hidden;
+  builder.norm("ln_cross_attn", hidden, true);
+  const auto scope = builder.in("crossattention");
+  for (const auto &[name, width] :
+       {std::pair("c_attn", 2 * hidden), {"q_attn", hidden}, {"c_proj", hidden}}) {
+    builder.linear(name, hidden, width);
+    builder.add(fmt::format("{}.bias", name), {width});
   }
 }
 

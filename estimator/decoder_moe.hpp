@@ -18,6 +18,8 @@ inline constexpr MoeTraits qwen2_moe = {.shared = "shared_expert",
                                         .layers = MoeLayers::sparse_step};
 inline constexpr MoeTraits qwen3_moe = {.layers = MoeLayers::sparse_step};
 inline constexpr MoeTraits narrow_moe = {.width_key = "intermediate_size"};
+inline constexpr MoeTraits cohere2_moe = {
+    .width_key = "intermediate_size", .shared = "shared_experts", .layers = MoeLayers::by_types};
 inline constexpr MoeTraits granite_moe = {.module = "block_sparse_moe",
                                           .width_key = "intermediate_size",
                                           .router = "router.layer",
@@ -55,6 +57,15 @@ inline constexpr MoeTraits hunyuan_moe = {.width_key = "intermediate_size",
 inline constexpr MoeTraits kolibri_moe = {.shared = "shared_experts",
                                           .shared_width = "shared_expert_intermediate_size",
                                           .layers = MoeLayers::by_types};
+inline constexpr MoeTraits hunyuan_own_moe = {.width_key = "intermediate_size",
+                                              .router = "gate.wg",
+                                              .shared = "shared_mlp",
+                                              .shared_key = "use_mixed_mlp_moe"};
+inline constexpr MoeTraits klear_moe = {.correction = "expert_bias",
+                                        .correction_is_weight = true,
+                                        .shared = "shared_experts",
+                                        .layers = MoeLayers::sparse_step};
+inline constexpr MoeTraits step_moe = {.module = "moe", .layers = MoeLayers::by_types};
 inline constexpr MoeTraits laguna_moe = {.correction = "experts.e_score_correction_bias",
                                          .correction_is_weight = true,
                                          .shared = "shared_expert",
@@ -79,6 +90,10 @@ inline constexpr MoeTraits aria_moe = {.experts_key = "moe_num_experts",
 inline constexpr MoeTraits sarvam_moe = {
     .correction = "gate.expert_bias", .shared = "shared_experts", .layers = MoeLayers::by_types};
 
+inline constexpr MoeTraits bailing_linear_moe = {.correction = "gate.expert_bias",
+                                                 .correction_key = "moe_router_enable_expert_bias",
+                                                 .shared = "shared_experts",
+                                                 .layers = MoeLayers::by_types};
 inline constexpr MoeTraits qwen3_5_moe = {.shared = "shared_expert",
                                           .shared_width = "shared_expert_intermediate_size",
                                           .shared_gate = "shared_expert_gate"};
@@ -115,6 +130,7 @@ inline constexpr MoeTraits hy4_moe = {.names = "experts.gate_up_proj experts.dow
 inline constexpr MoeTraits dots3_moe = {.correction = "gate.e_score_correction_bias",
                                         .shared = "shared_experts",
                                         .shared_width = "shared_experts_intermediate_size",
+                                        .shared_width_each = true,
                                         .layers = MoeLayers::by_types};
 inline constexpr MoeTraits inkling_moe = {.layers = MoeLayers::by_types};
 inline constexpr MoeTraits minicpm_moe = {.width_key = "intermediate_size", .names = "w1 w3 w2"};

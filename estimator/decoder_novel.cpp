@@ -8,6 +8,22 @@
 
 namespace headwater::estimator {
 
+// The dense layers in front have a width and a pattern of windows of their own.
+void cohere2_moe_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  const Config &config = decoder.config;
+  if (spec.feed_forward == FeedForwardKind::dense) {
+    spec.width = config.size_or("prefix_dense_intermediate_size", spec.width);
+  }
+  if (decoder.types.empty()) {
+    const bool prefix = index < decoder.first_dense;
+    const std::int64_t period =
+        std::max<std::int64_t>(1, prefix ? config.size_or("prefix_dense_sliding_window_pattern", 1)
+                                         : config.size_or("sliding_window_pattern", 4));
+    const std::int64_t position = prefix ? index : index - decoder.first_dense;
+    spec.window = (position + 1) % period != 0 ? decoder.window : 0;
+  }
+}
+
 void doge_plan(Decoder &decoder, std::int64_t /*index*/, LayerSpec &spec) {
   spec.variant = decoder.config.flag("is_moe") ? 1 : 0;
 }
@@ -64,6 +80,19 @@ void jetmoe_experts(Decoder &decoder, const LayerSpec &spec) {
   builder.count_into(&ff.parameters, decoder.experts);
   builder.add("input_linear.weight", {ff.experts, 2 * spec.width, decoder.hidden});
   builder.add("output_linear.weight", {ff.experts, decoder.hidden, spec.width});
+}
+
+void lara_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  std::string_view type = type_of(decoder, index);
+  if (type.empty()) {
+    constexpr std::string_view pattern =
+        "linear_attention sliding_attention linear_attention full_attention sliding_attention";
+    type = word(pattern, static_cast<std::size_t>(index % 5));
+    spec.window = type == "sliding_attention" ? decoder.window : 0;
+  }
+  if (type == "linear_attention" || type == "mamba") {
+    spec.mixer = MixerKind::gated_delta;
+  }
 }
 
 void lara_delta(Decoder &decoder, const LayerSpec & /*spec*/) {
@@ -138,7 +167,31 @@ void xlstm_layer(Decoder &decoder, const LayerSpec & /*spec*/) {
   builder.linear("proj_down", hidden, up, bias);
 }
 
-void zaya_plan(Decoder & /*decoder*/, std::int64_t index, LayerSpec &spec) {
+// One gate a head, or one an element of each head.
+void laguna_gate(Decoder &decoder, const LayerSpec &spec) {
+  const Json *gating = decoder.config.find("gating");
+  const bool whole = gating != nullptr && *gating != Json(true) && *gating != Json("per-head");
+  decoder.builder.linear("g_proj", whole ? spec.heads * spec.head_dim : spec.heads, decoder.hidden);
+}
+
+// The layers between the first and the last ones run several times, and each pass keeps its cache.
+void dory_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  const Config &config = decoder.config;
+  const std::int64_t first = config.size_or("n_input_layers", 8) / decoder.parts;
+  const std::int64_t last = config.size_or("n_output_layers", 8) / decoder.parts;
+  const std::int64_t looped = config.has("n_recurrent_layers")
+                                  ? config.size("n_recurrent_layers") / decoder.parts
+                                  : decoder.layers - first - last;
+  if (index >= first && index < first + looped &&
+      config.text("recurrent_kv_cache_mode", "per_loop") == "per_loop") {
+    spec.variant = std::max<std::int64_t>(1, config.size_or("n_recurrent_loops", 2)) - 1;
+  }
+}
+
+void zaya_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
+  if (type_of(decoder, index) == "hybrid_sliding") {
+    spec.window = decoder.config.size_or("sliding_window", 0);
+  }
   spec.mixer = MixerKind::recurrent; // read by zaya_attention
   spec.variant = index == 0 ? 0 : 1;
 }
@@ -158,8 +211,11 @@ void zaya_attention(Decoder &decoder, const LayerSpec &spec) {
   mixer.kv_heads = spec.kv_heads;
   mixer.head_dim = spec.head_dim;
   mixer.value_head_dim = spec.head_dim;
-  mixer.conv_kernel = config.size("cca_time0");
+  mixer.window = spec.window;
+  // The two convolutions run one after the other over one window; half the last value waits.
+  mixer.conv_kernel = config.size("cca_time0") + config.size("cca_time1") - 1;
   mixer.conv_channels = q + kv;
+  mixer.state_elements = kv / 2;
   const auto scope = builder.in("self_attn");
   builder.linear("o_proj", hidden, q, bias);
   builder.add("qk_norm.temp", {spec.kv_heads});
@@ -237,6 +293,13 @@ void hrm_model(Decoder &decoder) {
   const auto scope = decoder.builder.over("L_module.layers", decoder.layers);
   emit_layer(decoder, decoder.dense_spec);
   layer.feed_forward.active_parameters = layer.feed_forward.parameters;
+  // Each cycle of the slow stack runs the fast one several times, and each run keeps its cache.
+  const std::int64_t slow = std::max<std::int64_t>(1, decoder.config.size_or("H_cycles", 1));
+  const std::int64_t fast = std::max<std::int64_t>(1, decoder.config.size_or("L_cycles", 1));
+  for (Layer &each : architecture.layers) {
+    each.mixer.caches = slow;
+  }
+  layer.mixer.caches = times(decoder.builder.errors(), slow, fast);
   architecture.layers.insert(architecture.layers.end(), stored, layer);
 }
 

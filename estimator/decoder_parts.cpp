@@ -8,46 +8,6 @@
 
 namespace headwater::estimator {
 
-// Whether a layer has an indexer of its own or reuses the one before it.
-void shared_indexer_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
-  const Config &config = decoder.config;
-  const Json *types = config.find("indexer_types");
-  const Json *pattern = config.find("index_topk_pattern");
-  if (types != nullptr && types->is_array()) {
-    const auto position = static_cast<std::size_t>(index);
-    spec.variant = position < types->size() && (*types)[position] == "shared" ? 1 : 0;
-  } else if (pattern != nullptr && pattern->is_string()) {
-    const auto &letters = pattern->get_ref<const std::string &>();
-    spec.variant = static_cast<std::size_t>(index) < letters.size() &&
-                           letters[static_cast<std::size_t>(index)] == 'S'
-                       ? 1
-                       : 0;
-  } else {
-    const std::int64_t frequency = std::max<std::int64_t>(1, config.size_or("index_topk_freq", 1));
-    const std::int64_t offset = config.size_or("index_skip_topk_offset", 2);
-    spec.variant =
-        index < decoder.layers && std::max<std::int64_t>(index - offset + 1, 0) % frequency != 0
-            ? 1
-            : 0;
-  }
-}
-
-// The lightning indexer of DeepSeek sparse attention.
-void indexer(Decoder &decoder, const LayerSpec &spec) {
-  if (spec.variant == 1) {
-    return;
-  }
-  const Config &config = decoder.config;
-  Builder &builder = decoder.builder;
-  const std::int64_t heads = config.size_or("index_n_heads", spec.heads);
-  const std::int64_t dim = config.size("index_head_dim");
-  const auto scope = builder.in("indexer");
-  builder.linear("wq_b", heads * dim, config.size("q_lora_rank"));
-  builder.linear("wk", dim, decoder.hidden);
-  builder.norm("k_norm", dim, true);
-  builder.linear("weights_proj", heads, decoder.hidden);
-}
-
 void xielu_activation(Decoder &decoder, const LayerSpec & /*spec*/) {
   const auto scope = decoder.builder.in("mlp.act_fn");
   decoder.builder.add("alpha_n", {1});
@@ -98,9 +58,20 @@ void kimi_delta(Decoder &decoder, bool low_rank, bool four_dimensional) {
   const Config &config = decoder.config;
   Builder &builder = decoder.builder;
   Mixer &mixer = decoder.layer->mixer;
-  const std::int64_t heads = config.size("linear_num_heads");
-  const std::int64_t dim = config.size("linear_head_dim");
-  const std::int64_t kernel = config.size("linear_conv_kernel_dim");
+  // The published config has them in an object of their own, or takes the attention's.
+  const Config nested = config.child("linear_attn_config", {});
+  const auto size = [&](std::string_view inner_key, std::string_view key, std::string_view shared) {
+    return nested.has(inner_key) ? nested.size(inner_key)
+           : config.has(key)     ? config.size(key)
+           : config.has(shared)  ? config.size(shared)
+                                 : config.size(key);
+  };
+  const std::string_view shared_dim = low_rank ? std::string_view{} : "head_dim";
+  const std::string_view shared_heads = low_rank ? std::string_view{} : "num_attention_heads";
+  const std::int64_t heads = size("num_heads", "linear_num_heads", shared_heads);
+  const std::int64_t dim = size("head_dim", "linear_head_dim", shared_dim);
+  const std::int64_t kernel =
+      size("short_conv_kernel_size", "linear_conv_kernel_dim", "short_conv_kernel_size");
   const std::int64_t inner = heads * dim;
   mixer.kind = MixerKind::gated_delta;
   mixer.heads = heads;
@@ -194,6 +165,8 @@ void kimi_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
     type = full.is_array() && std::ranges::find(full, Json(index + 1)) != full.end()
                ? "full_attention"
                : "linear_attention";
+  } else if (type.empty()) {
+    type = index > 0 && index % 4 == 0 ? "full_attention" : "linear_attention";
   }
   spec.mixer = linear_type(type) ? MixerKind::gated_delta : MixerKind::latent_attention;
 }
@@ -244,6 +217,7 @@ void falcon_h1_mamba(Decoder &decoder, const LayerSpec & /*spec*/) {
   Mamba2Sizes sizes = bamba_sizes(decoder);
   sizes.inner = decoder.config.size_or("mamba_d_ssm", sizes.inner);
   sizes.gated_norm = decoder.config.flag("mamba_rms_norm");
+  sizes.output_bias = decoder.config.flag("projectors_bias");
   const Mixer attention = decoder.layer->mixer;
   Mixer &mixer = decoder.layer->mixer;
   decoder.builder.count_into(&mixer.parameters);
@@ -349,13 +323,19 @@ void lfm2_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
   const Config &config = decoder.config;
   const std::string_view type = type_of(decoder, index);
   bool convolution = type == "conv";
-  if (type.empty()) {
+  if (type.empty() && config.model_type() == "lfm3") {
+    convolution = index == 0 || index % 2 != 0;
+    spec.window = convolution || index % 4 != 0 ? 0 : decoder.window;
+  } else if (type.empty()) {
     const std::vector<std::int64_t> full = config.numbers("full_attn_idxs");
     convolution = !full.empty() && std::ranges::find(full, index) == full.end();
   }
   if (convolution) {
     spec.mixer = MixerKind::short_convolution;
     spec.window = 0;
+  }
+  if (spec.experts == 0 && config.has("block_ff_dim")) {
+    spec.width = config.positive("block_ff_dim");
   }
   if (spec.experts == 0 && config.flag("block_auto_adjust_ff_dim")) {
     const std::int64_t multiple =
@@ -475,10 +455,10 @@ void mimo_v2_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
   std::string_view type = type_of(decoder, index);
   if (type.empty()) {
     const std::vector<std::int64_t> pattern = config.numbers("hybrid_layer_pattern");
-    type = static_cast<std::size_t>(index) < pattern.size() &&
-                   pattern[static_cast<std::size_t>(index)] == 1
-               ? "sliding_attention"
-               : "full_attention";
+    const bool full = static_cast<std::size_t>(index) < pattern.size()
+                          ? pattern[static_cast<std::size_t>(index)] != 1
+                          : index == 0 || (index + 1) % 6 == 0;
+    type = full ? "full_attention" : "sliding_attention";
   }
   spec.value_dim = config.size_or("v_head_dim", spec.head_dim);
   if (type == "sliding_attention") {
@@ -576,7 +556,7 @@ void nemotron_h_mamba(Decoder &decoder, const LayerSpec & /*spec*/) {
   sizes.state = config.size("ssm_state_size");
   sizes.kernel = config.size("conv_kernel");
   sizes.conv_bias = config.flag("use_conv_bias", true);
-  sizes.projection_bias = config.flag("mamba_proj_bias") || config.flag("use_bias");
+  sizes.projection_bias = config.flag("use_bias");
   mamba2_block(decoder, "mixer", sizes);
 }
 
@@ -620,25 +600,28 @@ void nemotron_h_feed_forward(Decoder &decoder, const LayerSpec &spec) {
 
 void olmo_hybrid_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
   const std::string_view type = type_of(decoder, index);
-  if (type.empty() ? (index + 1) % 4 != 0 : linear_type(type)) {
+  const bool only = decoder.layers < 4 && index + 1 == decoder.layers; // one layer has attention
+  if (type.empty() ? (index + 1) % 4 != 0 && !only : linear_type(type)) {
     spec.mixer = MixerKind::gated_delta;
   }
 }
 
-void olmo_hybrid_mixer(Decoder &decoder, const LayerSpec & /*spec*/) {
+void olmo_hybrid_mixer(Decoder &decoder, const LayerSpec &spec) {
   const Config &config = decoder.config;
   Builder &builder = decoder.builder;
   Mixer &mixer = decoder.layer->mixer;
   const std::int64_t hidden = decoder.hidden;
-  const std::int64_t value_heads = config.size("linear_num_value_heads");
-  const std::int64_t keys =
-      config.size("linear_num_key_heads") * config.size("linear_key_head_dim");
-  const std::int64_t value_dim = config.size("linear_value_head_dim");
+  const std::int64_t key_heads =
+      std::max<std::int64_t>(1, config.size_or("linear_num_key_heads", spec.heads));
+  const std::int64_t value_heads = config.size_or("linear_num_value_heads", spec.heads);
+  const std::int64_t key_dim = config.size_or("linear_key_head_dim", hidden * 3 / 4 / key_heads);
+  const std::int64_t keys = key_heads * key_dim;
+  const std::int64_t value_dim = config.size_or("linear_value_head_dim", 2 * key_dim);
   const std::int64_t values = value_heads * value_dim;
   const std::int64_t kernel = config.size("linear_conv_kernel_dim");
   mixer.heads = value_heads;
-  mixer.kv_heads = config.size("linear_num_key_heads");
-  mixer.head_dim = config.size("linear_key_head_dim");
+  mixer.kv_heads = key_heads;
+  mixer.head_dim = key_dim;
   mixer.value_head_dim = value_dim;
   mixer.inner = values;
   mixer.conv_kernel = kernel;

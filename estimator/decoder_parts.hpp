@@ -43,6 +43,7 @@ void olmo_hybrid_mixer(Decoder &decoder, const LayerSpec &spec);
 void olmo_hybrid_norms(Decoder &decoder, const LayerSpec &spec);
 
 // decoder_gemma.cpp
+void gemma3_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void gemma3n_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void gemma3n_layer(Decoder &decoder, const LayerSpec &spec);
 void gemma3n_model(Decoder &decoder);
@@ -61,13 +62,22 @@ void deepseek_v4_layer(Decoder &decoder, const LayerSpec &spec);
 void deepseek_v4_model(Decoder &decoder);
 void dots3_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void dots3_mixer(Decoder &decoder, const LayerSpec &spec);
+void minimax_m3_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void minimax_m3_indexer(Decoder &decoder, const LayerSpec &spec);
+void step_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void step_experts(Decoder &decoder, const LayerSpec &spec);
 void hy_v4_attention(Decoder &decoder, const LayerSpec &spec);
 void hy_v4_layer(Decoder &decoder, const LayerSpec &spec);
 void hy_v4_model(Decoder &decoder);
 
 // decoder_legacy.cpp
+void ernie_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void bailing_linear_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void bailing_linear_mixer(Decoder &decoder, const LayerSpec &spec);
+void hunyuan_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void falcon_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void falcon_norms(Decoder &decoder, const LayerSpec &spec);
+void gpt2_cross_attention(Decoder &decoder, const LayerSpec &spec);
 void cpmant_model(Decoder &decoder);
 void rwkv_layer(Decoder &decoder, const LayerSpec &spec);
 void xlnet_layer(Decoder &decoder, const LayerSpec &spec);
@@ -76,12 +86,16 @@ void zamba_layer(Decoder &decoder, const LayerSpec &spec);
 void zamba2_layer(Decoder &decoder, const LayerSpec &spec);
 
 // decoder_novel.cpp
+void cohere2_moe_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void doge_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void doge_layer(Decoder &decoder, const LayerSpec &spec);
 void jetmoe_attention(Decoder &decoder, const LayerSpec &spec);
 void jetmoe_experts(Decoder &decoder, const LayerSpec &spec);
+void lara_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void lara_delta(Decoder &decoder, const LayerSpec &spec);
 void xlstm_layer(Decoder &decoder, const LayerSpec &spec);
+void laguna_gate(Decoder &decoder, const LayerSpec &spec);
+void dory_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void zaya_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void zaya_attention(Decoder &decoder, const LayerSpec &spec);
 void zaya_experts(Decoder &decoder, const LayerSpec &spec);

@@ -26,6 +26,7 @@ constexpr std::array aliases = {
     Alias{"bailing_moe_v2", "sarvam_moe", false},
     Alias{"ilama", "llama", false},
     Alias{"kimi_k2", "deepseek_v3", true},
+    Alias{"minimax_m3", "minimax_m3_vl_text", false},
     Alias{"mimo_v2", "mimo_v2_flash", false},
     Alias{"nemotron_labs_diffusion", "ministral3", false},
     Alias{"phi4", "phi3", true},
@@ -98,6 +99,12 @@ void read_family(Config &config, Architecture &architecture, ReadErrors &errors)
       inner.root = "model.language_model.";
       read_decoder(inner, config, architecture, errors);
       return;
+    }
+    if (traits->own_code && certain) {
+      architecture.reading = Reading::transformers_semantics;
+      architecture.reading_note = fmt::format(
+          "{} is built by its repositories' own code; its layout is read as they publish it",
+          model_type);
     }
     read_decoder(*traits, config, architecture, errors);
     return;

@@ -25,6 +25,9 @@ struct CacheFacts {
   std::string kind;
   double bytes_per_token = 0;
   std::int64_t kept_tokens = 0; ///< 0: all
+  double indexer_bytes = 0;     ///< a token, of all of them
+  std::int64_t compress_rate = 0;
+  double compressed_bytes = 0; ///< an entry
   double state_bytes = 0;
 };
 
@@ -72,12 +75,25 @@ CacheFacts cache_facts(const Mixer &mixer) {
       facts.bytes_per_token =
           cache_element_bytes * real(mixer.kv_heads) * real(mixer.head_dim + value);
     }
+    if (mixer.caches > 1) {
+      facts.bytes_per_token *= real(mixer.caches);
+      facts.kind += fmt::format(", in {} passes", mixer.caches);
+    }
     if (mixer.window > 0) {
       facts.kept_tokens = mixer.window;
       facts.kind += fmt::format(", window of {} tokens", mixer.window);
     } else if (mixer.chunk > 0) {
       facts.kept_tokens = mixer.chunk;
       facts.kind += fmt::format(", chunks of {} tokens", mixer.chunk);
+    }
+    if (mixer.indexer_width > 0) {
+      facts.indexer_bytes = cache_element_bytes * real(mixer.indexer_width);
+      facts.kind += ", with an indexer's keys";
+    }
+    if (mixer.compress_rate > 0) {
+      facts.compress_rate = mixer.compress_rate;
+      facts.compressed_bytes = cache_element_bytes * real(mixer.compressed_width);
+      facts.kind += fmt::format(" and an entry for each {} before", mixer.compress_rate);
     }
     if (facts.state_bytes > 0)
       facts.kind += ", with a recurrent state beside it";
@@ -201,8 +217,11 @@ ServeNeed serve(const Architecture &architecture, std::int64_t seq) {
       continue;
     const CacheFacts facts = cache_facts(layer.mixer);
     const double tokens = real(facts.kept_tokens > 0 ? std::min(facts.kept_tokens, seq) : seq);
-    const double bytes = facts.bytes_per_token * tokens + facts.state_bytes;
-    need.kv_cache += facts.bytes_per_token * tokens;
+    const double entries = facts.compress_rate > 0 ? real(seq / facts.compress_rate) : 0;
+    const double cached = facts.bytes_per_token * tokens + facts.indexer_bytes * real(seq) +
+                          facts.compressed_bytes * entries;
+    const double bytes = cached + facts.state_bytes;
+    need.kv_cache += cached;
     need.recurrent_state += facts.state_bytes;
     auto row = std::find_if(need.caches.begin(), need.caches.end(),
                             [&](const ServeCache &cache) { return cache.kind == facts.kind; });
@@ -211,7 +230,7 @@ ServeNeed serve(const Architecture &architecture, std::int64_t seq) {
       row = need.caches.end() - 1;
     }
     row->layers += 1;
-    row->bytes_per_token += facts.bytes_per_token;
+    row->bytes_per_token += facts.bytes_per_token + facts.indexer_bytes;
     row->bytes += bytes;
   }
   return need;

@@ -144,8 +144,8 @@ void read_prophetnet(const Config &config, Architecture &architecture, ReadError
 }
 
 // One side of T5Gemma: Gemma-2 layers, with cross attention in the decoder.
-void t5gemma_stack(const Config &config, Builder &builder, Architecture &architecture,
-                   bool decoder) {
+void t5gemma_stack(const Config &config, Builder &builder, Architecture &architecture, bool decoder,
+                   std::int64_t encoder_hidden) {
   const std::int64_t hidden = config.positive("hidden_size");
   const std::int64_t layers = layers_of(config, "num_hidden_layers");
   const std::int64_t heads = config.positive("num_attention_heads");
@@ -178,7 +178,7 @@ void t5gemma_stack(const Config &config, Builder &builder, Architecture &archite
     };
     attention("self_attn", hidden);
     if (decoder) {
-      attention("cross_attn", config.size_or("cross_attention_hidden_size", hidden));
+      attention("cross_attn", encoder_hidden);
     }
     builder.count_into(&layer.feed_forward.parameters);
     builder.linear("mlp.gate_proj", width, hidden);
@@ -212,14 +212,15 @@ void read_t5gemma(const Config &config, Architecture &architecture, ReadErrors &
   architecture.position = PositionKind::rotary;
   architecture.head = true;
   architecture.tied_embeddings = config.flag("tie_word_embeddings", true);
+  const Config encoder = config.child("encoder", "t5_gemma_module");
   const Config decoder = config.child("decoder", "t5_gemma_module");
   {
     const auto side = builder.in("model.encoder");
-    t5gemma_stack(config.child("encoder", "t5_gemma_module"), builder, architecture, false);
+    t5gemma_stack(encoder, builder, architecture, false, 0);
   }
   {
     const auto side = builder.in("model.decoder");
-    t5gemma_stack(decoder, builder, architecture, true);
+    t5gemma_stack(decoder, builder, architecture, true, encoder.positive("hidden_size"));
   }
   if (architecture.tied_embeddings) {
     builder.tied("lm_head.out_proj.weight", {architecture.vocabulary, architecture.hidden},

@@ -31,7 +31,8 @@ void mamba2_block(Decoder &decoder, std::string_view module, const Mamba2Sizes &
   if (sizes.gated_norm) {
     builder.norm("norm", sizes.inner);
   }
-  builder.linear("out_proj", decoder.hidden, sizes.inner, sizes.projection_bias);
+  builder.linear("out_proj", decoder.hidden, sizes.inner,
+                 sizes.output_bias.value_or(sizes.projection_bias));
 }
 
 void mamba1_block(Decoder &decoder, std::string_view module, bool bc_norms) {

@@ -3,6 +3,7 @@
 #include "estimator/decoder.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace headwater::estimator {
@@ -16,6 +17,7 @@ struct Mamba2Sizes {
   std::int64_t kernel = 0;
   bool conv_bias = true;
   bool projection_bias = false;
+  std::optional<bool> output_bias = {}; ///< of out_proj, where it differs from in_proj's
   bool gated_norm = true;
 };
 
