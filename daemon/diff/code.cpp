@@ -206,7 +206,9 @@ private:
     const std::vector<std::string> gone = new_items(after, before);
     const std::vector<std::string> came = new_items(before, after);
     add("code.requirements", file.path, json_text(Json(gone)), json_text(Json(came)),
-        plain_text(fmt::format("{}: now {}; no longer {}.", file.path, came.empty() ? "nothing new" : listed(came, 6), gone.empty() ? "none" : listed(gone, 6)), 400));
+        plain_text(fmt::format("{} asks {}{}{}.", file.path, came.empty() ? "" : "now for " + listed(came, 6),
+                             came.empty() || gone.empty() ? "" : "; ", gone.empty() ? "" : "no longer for " + listed(gone, 6)),
+                 400));
   }
 
   /// Code of other repositories that this one's config names.

@@ -62,7 +62,14 @@ public:
       : path_(std::move(path)), left_(canonical_config(before)), right_(canonical_config(after)), changes_(changes) {}
 
   void run() {
+    const bool text_before = left_.json->contains("text_config");
+    if (text_before != right_.json->contains("text_config"))
+      lift_text_config(text_before ? left_ : right_);
     compare(*left_.json, *right_.json, "", "");
+    if (moved_keys_ > 0)
+      changes_.push_back(make_change("config.renamed", path_ + "#/text_config", "null", "null",
+                                     fmt::format("{} moved {} text_config, the values are the same.", counted(moved_keys_, "key"),
+                                                 text_before ? "out of" : "into")));
     if (unknown_ > most_unknown_keys)
       changes_.push_back(make_change("config.unknown", path_, "null", "null",
                                      fmt::format("{} more keys that we do not know differ.", unknown_ - most_unknown_keys)));
@@ -133,6 +140,8 @@ private:
     if (const Json &holder = a != nullptr ? before : after;
         (a == nullptr || b == nullptr) && group == "rope_parameters" && key == "type" && holder.value("rope_type", Json()) == *(a != nullptr ? a : b))
       return add("config.default-stated", pointer, a, b, "type repeats what rope_type says, for older readers.");
+    if ((a == nullptr && repeats_rope(after, key)) || (b == nullptr && repeats_rope(before, key)))
+      return add("config.default-stated", pointer, a, b, fmt::format("{} repeats what the rotary positions say elsewhere.", key));
     const std::string kind = kind_of(key, a, b, group);
     if (told_without_effect(kind, key, a, b, pointer))
       return;
@@ -149,16 +158,22 @@ private:
     add(kind, pointer, a, b, std::move(sentence));
   }
 
-  /// A shape that is stated as the code derives it anyway, or a window that the code does not apply: told as such.
+  /// A key of the text model, which is what the estimator builds.
+  static bool of_text_model(const std::string &pointer) {
+    return pointer.rfind('/') == 0 || pointer.starts_with("/text_config/");
+  }
+
+  /// A shape that is stated as the code derives it anyway, or one or a window that the code does not apply: told as such.
   bool told_without_effect(const std::string &kind, const std::string &key, const Json *a, const Json *b, const std::string &pointer) {
     const bool window = kind == "config.window";
     const bool shape = kind == "config.shape" || kind == "config.attention" || kind == "config.attention-heads";
-    if (path_ != "config.json" || !(window || (shape && (a == nullptr || b == nullptr || a->is_null() || b->is_null()))))
+    if (path_ != "config.json" || !of_text_model(pointer) || !(window || shape))
       return false;
     if (!builds_the_same(*left_.json, with_key_of(*left_.json, *right_.json, pointer)))
       return false;
+    const bool stated = a == nullptr || b == nullptr || a->is_null() || b->is_null();
     const ConfigKey *row = find_config_key(key);
-    if (window)
+    if (window || !stated)
       add("config.not-applied", pointer, a, b,
           describe(row != nullptr ? row->noun : "", {pointer, key, a, b}) +
               fmt::format(" The code of {} builds the same with either.", shown(left_.json->value("model_type", Json()))));
@@ -189,7 +204,10 @@ private:
     const std::string is = new_spelling != right_.spelled.end() ? new_spelling->second : json_text(b);
     if (a.is_null())
       return;
-    if (from != to)
+    const auto is_text_of = [](const std::string &place, const std::string &flat) { return place == "/text_config" + flat; };
+    if (is_text_of(from, to) || is_text_of(to, from))
+      ++moved_keys_;
+    else if (from != to)
       changes_.push_back(make_change("config.renamed", path_ + "#" + to, was, is,
                                      fmt::format("{} is now written as {}; the value, {}, is the same.",
                                                  plain_text(from.substr(1), 100), plain_text(to.substr(1), 100), shown(b))));
@@ -287,6 +305,7 @@ private:
   CanonicalConfig right_;
   Changes &changes_;
   std::size_t unknown_ = 0;
+  std::size_t moved_keys_ = 0;
 };
 
 /// How a role's files are told: the kinds for trouble with the file, and for its keys where all share one.

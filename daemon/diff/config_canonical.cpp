@@ -2,7 +2,9 @@
 
 #include "daemon/diff/sides.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +12,7 @@
 namespace headwater::diff {
 namespace {
 
-using Rename = std::pair<const char *, const char *>;
+using Rename = std::pair<std::string_view, const char *>;
 
 /// Keys of the file's top that belong to the rotary positions, and what they are called there.
 constexpr auto rope_keys = std::to_array<Rename>({
@@ -18,6 +20,7 @@ constexpr auto rope_keys = std::to_array<Rename>({
     {"rotary_emb_base", "rope_theta"},
     {"partial_rotary_factor", "partial_rotary_factor"},
     {"rotary_pct", "partial_rotary_factor"},
+    {"original_max_position_embeddings", "original_max_position_embeddings"},
 });
 
 class Canonicaliser {
@@ -98,7 +101,6 @@ private:
     if (!by_layer_type) {
       for (const auto &[key, name] : rope_keys)
         take(config, at, key, rope, place, name);
-      take(config, at, "original_max_position_embeddings", rope, place, "original_max_position_embeddings");
     }
     if (const auto local = config.find("rope_local_base_freq"); local != config.end() && !by_layer_type) {
       Json both;
@@ -125,16 +127,17 @@ private:
       config["rope_parameters"] = std::move(rope);
   }
 
-  void take(Json &config, const std::string &at, const char *key, Json &rope, const std::string &place,
+  void take(Json &config, const std::string &at, std::string_view key, Json &rope, const std::string &place,
             const char *name) {
     const auto value = config.find(key);
     if (value == config.end())
       return;
-    if (!rope.contains(name) && !value->is_null()) {
+    // One that is given a second time stays where it is.
+    if (!value->is_null()) {
+      if (rope.contains(name))
+        return;
       rope[name] = *value;
-      out_.moved[place + "/" + name] = at + "/" + key;
-    } else if (!value->is_null() && rope[name] != *value) {
-      return;
+      out_.moved[place + "/" + name] = at + "/" + std::string(key);
     }
     config.erase(key);
   }
@@ -142,7 +145,55 @@ private:
   CanonicalConfig out_;
 };
 
+constexpr std::string_view text_place = "/text_config";
+
+/// Notes for a value that was lifted, and all inside it, where it stands in the file.
+void note_lifted(const Json &value, const std::string &pointer, CanonicalConfig &config) {
+  config.moved.emplace(pointer, std::string(text_place) + pointer);
+  if (value.is_object())
+    for (const auto &[key, inner] : value.items())
+      note_lifted(inner, pointer + "/" + pointer_key(key), config);
+}
+
+/// Entries of a map of pointers that lie in the text model, again without its place.
+void lift_pointers(std::map<std::string, std::string> &pointers) {
+  std::map<std::string, std::string> lifted;
+  for (const auto &[pointer, text] : pointers)
+    if (pointer.starts_with(std::string(text_place) + "/"))
+      lifted.emplace(pointer.substr(text_place.size()), text);
+  pointers.insert(lifted.begin(), lifted.end());
+}
+
 } // namespace
+
+void lift_text_config(CanonicalConfig &config) {
+  Json json = *config.json;
+  const auto text = json.find("text_config");
+  if (text == json.end() || !text->is_object())
+    return;
+  lift_pointers(config.moved);
+  lift_pointers(config.spelled);
+  Json rest = Json::object();
+  const Json inner = *text;
+  for (const auto &[key, value] : inner.items()) {
+    if (!json.contains(key)) {
+      note_lifted(value, "/" + pointer_key(key), config);
+      json[key] = value;
+    } else if (json[key] != value && key != "model_type" && key != "architectures") {
+      rest[key] = value;
+    }
+  }
+  json.erase("text_config");
+  if (!rest.empty())
+    json["text_config"] = std::move(rest);
+  config.json = std::make_shared<const Json>(std::move(json));
+}
+
+bool repeats_rope(const Json &config, const std::string &key) {
+  const auto row = std::ranges::find(rope_keys, key, &Rename::first);
+  const auto rope = config.find("rope_parameters");
+  return row != rope_keys.end() && config.contains(key) && rope != config.end() && rope->is_object() && rope->value(row->second, Json()) == config[key];
+}
 
 CanonicalConfig canonical_config(const Json &config) {
   return Canonicaliser().run(config);

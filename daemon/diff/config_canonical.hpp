@@ -16,7 +16,14 @@ struct CanonicalConfig {
   std::map<std::string, std::string> spelled; ///< canonical pointer -> the value's own spelling, as JSON text
 };
 
+/// True for a key beside `rope_parameters` of a canonical config that says what they say.
+bool repeats_rope(const Json &config, const std::string &key);
+
 /// Rewrites a config (and the configs inside it) in its canonical form.
 CanonicalConfig canonical_config(const Json &config);
+
+/// Lifts the keys of `text_config` to the top, where older libraries wrote them: for comparison with a config that keeps
+/// them there. A key that stands at the top too, with another value, stays where it is.
+void lift_text_config(CanonicalConfig &config);
 
 } // namespace headwater::diff

@@ -2,11 +2,27 @@
 
 #include "estimator/architecture.hpp"
 
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
 namespace headwater::diff {
 
 using estimator::Architecture;
+using estimator::Layer;
+
+namespace {
+
+/// Layers as far as they are built: latent attention keeps one compressed entry a token, whatever
+/// the number of key and value heads that its config states.
+std::vector<Layer> as_built(std::vector<Layer> layers) {
+  for (Layer &layer : layers)
+    if (layer.mixer.kind == estimator::MixerKind::latent_attention)
+      layer.mixer.kv_heads = 0;
+  return layers;
+}
+
+} // namespace
 
 bool builds_the_same(const Json &before, const Json &after) {
   const Result<Architecture> a = estimator::derive(before);
@@ -16,7 +32,8 @@ bool builds_the_same(const Json &before, const Json &after) {
   const auto known = [](const Architecture &model) {
     return model.reading != estimator::Reading::unknown && model.head;
   };
-  return known(*a) && known(*b) && a->layers == b->layers && a->mtp_layers == b->mtp_layers &&
+  return known(*a) && known(*b) && as_built(a->layers) == as_built(b->layers) &&
+         as_built(a->mtp_layers) == as_built(b->mtp_layers) &&
          a->encoder_layers == b->encoder_layers && a->tensors == b->tensors &&
          a->counts == b->counts && a->norm == b->norm && a->position == b->position &&
          a->max_positions == b->max_positions;
