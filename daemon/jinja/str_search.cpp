@@ -152,7 +152,10 @@ Value str_endswith(Runtime &runtime, const Value &self, const Arguments &argumen
 }
 
 void no_arguments(const Arguments &arguments, std::string_view name) {
-  if (!arguments.positional.empty() || !arguments.keywords.empty()) {
+  if (!arguments.keywords.empty()) {
+    raise(ErrorClass::TypeError, fmt::format("str.{}() takes no keyword arguments", name));
+  }
+  if (!arguments.positional.empty()) {
     raise(ErrorClass::TypeError,
           fmt::format("str.{}() takes no arguments ({} given)", name, arguments.positional.size()));
   }
