@@ -207,7 +207,10 @@ void compare_index(const Sides &sides, const WeightGroup &before, const WeightGr
     if (!gained.empty())
       add("weights.tensors-added", fmt::format("{} added, by the index: {}.", counted(gained.size(), "tensor was", "tensors were"), listed(gained)));
   } else if (old_names == new_names && before.index->content_id() != after.index->content_id()) {
-    add(was->weight_map == is->weight_map ? "weights.header-text" : "weights.resharded",
+    const bool same_map = was->weight_map == is->weight_map;
+    if (!same_map && std::ranges::any_of(changes, [](const Change &change) { return change.kind == "weights.resharded"; }))
+      return;
+    add(same_map ? "weights.header-text" : "weights.resharded",
         fmt::format("{} is written differently; it names the same tensors.", path));
   }
 }

@@ -95,7 +95,7 @@ private:
       if (file.before != nullptr || !is_weight(file))
         continue;
       const auto from = gone.find(file.after->content_id());
-      if (from == gone.end())
+      if (from == gone.end() || shard_of_the_same(from->second->path, file.path))
         continue;
       add("weights.file-moved", file.path, json_text(Json(from->second->path)), json_text(Json(file.path)),
           fmt::format("{} is now {}; the bytes are the same.", from->second->path, file.path));
@@ -103,6 +103,23 @@ private:
       drop(file.path, &Format::after);
       gone.erase(from);
     }
+  }
+
+  /// True where both files are shards of one checkpoint, which is told as cut otherwise.
+  bool shard_of_the_same(const std::string &from, const std::string &to) const {
+    const auto group_of = [](const Groups &groups, const std::string &path) -> const WeightGroup * {
+      for (const auto &[key, group] : groups)
+        if (std::ranges::any_of(group.files, [&](const FileEntry *file) { return file->path == path; }))
+          return &group;
+      return nullptr;
+    };
+    for (const Format *format : {&safetensors_, &pickles_, &gguf_}) {
+      const WeightGroup *before = group_of(format->before, from);
+      const WeightGroup *after = group_of(format->after, to);
+      if (before != nullptr && after != nullptr)
+        return before->key == after->key && before->files.size() + after->files.size() > 2;
+    }
+    return false;
   }
 
   static bool is_weight(const FilePair &file) {
@@ -386,7 +403,9 @@ private:
     bool same_cut = before.files.size() == after.files.size();
     for (std::size_t i = 0; same_cut && i < new_table.tensors.size(); ++i)
       same_cut = old_table.tensors[i].file == new_table.tensors[i].file;
-    if (!same_cut) {
+    const bool same_bytes = std::ranges::equal(before.files, after.files, {}, [](const FileEntry *file) { return file->content_id(); },
+                                               [](const FileEntry *file) { return file->content_id(); });
+    if (!same_cut || (!same_paths && same_bytes)) {
       add("weights.resharded", path, json_text(Json(before.files.size())), json_text(Json(after.files.size())),
           fmt::format("The same {} cut into other files, {} became {}; values were not compared.", counted(new_table.tensors.size(), "tensor is", "tensors are"),
                       counted(before.files.size(), "file"), with_thousands(static_cast<long long>(after.files.size()))));

@@ -407,12 +407,15 @@ std::optional<Rewrite> edit_document(const std::string &path, const std::string 
   const Json::json_pointer at(pointer);
   Json edited = json;
   change(edited[at], random);
+  // A token that the template writes is a fact of the tokenizer and of the template.
+  const bool in_template =
+      json.contains("chat_template") && pointer.find("_token") != std::string::npos;
   Rewrite edit{path,
                fmt::format("{}: {} -> {}", pointer, brief(json[at]), brief(edited[at])),
                {{path, text}},
                {{path, edited.dump(2)}},
                path + "#" + pointer,
-               true};
+               !in_template};
   return edit;
 }
 
