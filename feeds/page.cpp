@@ -95,9 +95,7 @@ mustache::data delta_data(const store::DeltaRecord &record, const std::string &r
   data.set("repo", delta.repo);
   data.set("repo_url", root + "models/" + delta.repo + "/");
   data.set("url", root + "models/" + delta.repo + "/revisions/" + delta.to + "/");
-  data.set("title", delta.from == delta.to ? "Access changed"
-                    : delta.title.empty()  ? delta.to.substr(0, 12)
-                                           : plain_text(delta.title));
+  data.set("title", delta_title(delta));
   data.set("level", std::string(to_string(level_of(delta.changes))));
   data.set("impact", std::string(to_string(impact_of(delta.changes))));
   data.set("date", delta.date);
@@ -132,6 +130,7 @@ void set_deltas(mustache::data &data, const std::vector<store::DeltaRecord> &del
   }
   data.set("deltas", list);
   data.set("delta", partial("delta.html"));
+  data.set("change", partial("change.html"));
 }
 
 std::string shape_text(const std::vector<std::int64_t> &shape) {
@@ -229,7 +228,30 @@ std::string in_layout(const SiteText &site, const std::string &title,
   return render("layout.html", data);
 }
 
+void set_bases(mustache::data &data, const std::vector<store::BaseComparison> &bases,
+               const std::string &root) {
+  if (bases.empty())
+    return;
+  mustache::data rows{mustache::data::type::list};
+  for (const store::BaseComparison &comparison : bases) {
+    mustache::data row;
+    row.set("base_name", comparison.base);
+    row.set("base_url", root + "models/" + comparison.base + "/");
+    row.set("verdict", base_verdict(comparison));
+    row.set("head", comparison.sha.substr(0, 12));
+    row.set("base_head", comparison.base_sha.substr(0, 12));
+    mustache::data differences{mustache::data::type::list};
+    for (const Change &change : comparison.changes)
+      differences.push_back(change_data(change));
+    row.set("differences", differences);
+    rows.push_back(row);
+  }
+  data.set("has_bases", true);
+  data.set("bases", rows);
+}
+
 void set_files(mustache::data &data, const std::vector<FileEntry> &files) {
+  data.set("files", partial("files.html"));
   if (files.empty())
     return;
   mustache::data rows{mustache::data::type::list};
@@ -246,7 +268,7 @@ void set_files(mustache::data &data, const std::vector<FileEntry> &files) {
     rows.push_back(row);
   }
   data.set("has_files", true);
-  data.set("files", rows);
+  data.set("file_rows", rows);
   data.set("file_count", fmt::format("{} {}", files.size(), files.size() == 1 ? "file" : "files"));
   data.set("file_bytes", human_bytes(bytes));
   if (files.size() > shown_files)
@@ -304,6 +326,23 @@ std::string state_words(const store::Repo &repo) {
   if (repo.open_advisories == 0)
     return "unchanged";
   return fmt::format("{} open, {}", repo.open_advisories, headwater::to_string(repo.open_level));
+}
+
+std::string delta_title(const Delta &delta) {
+  if (delta.from != delta.to)
+    return delta.title.empty() ? delta.to.substr(0, 12) : plain_text(delta.title);
+  const bool is_code = !delta.changes.empty() && delta.changes.front().subject == "code";
+  return is_code ? "Code that it takes from another repository changed" : "Access changed";
+}
+
+std::string base_verdict(const store::BaseComparison &comparison) {
+  if (comparison.changes.empty())
+    return "The same template, stop tokens and tokenizer";
+  std::string subjects;
+  for (const Change &change : comparison.changes)
+    subjects += (subjects.empty() ? "" : ", ") +
+                (change.subject == "stop-set" ? std::string("stop tokens") : change.subject);
+  return "Differs in " + subjects;
 }
 
 std::string repo_path(const store::Repo &repo) {
@@ -395,6 +434,7 @@ std::string repo_html(const RepoPage &page) {
   }
   data.set("revisions", revisions);
   set_files(data, page.files);
+  set_bases(data, page.bases, root);
   // The page shows the badge of its own site, wherever that is reached; what people copy is
   // absolute.
   data.set("badge_image", root + "badges/" + repo.name + ".svg");
@@ -433,6 +473,7 @@ std::string revision_html(const RevisionPage &page) {
   data.set("hub_url", page.site.hub_origin + "/" + page.repo.name + "/commit/" + revision.sha);
   set_deltas(data, page.deltas, root, false, page.deltas.size());
   set_plan(data, revision.plan_json);
+  set_files(data, page.files);
   return in_layout(page.site, page.repo.name + " at " + revision.sha.substr(0, 12),
                    "What changed and what it takes", root, repo_path(page.repo),
                    render("revision.html", data));

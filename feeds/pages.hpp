@@ -29,15 +29,18 @@ struct RepoPage {
   std::vector<store::AdvisoryRecord> advisories;
   std::vector<store::DeltaRecord> deltas;
   std::vector<store::Revision> revisions;
-  std::string plan_json;             ///< of the head; "" when there is none
-  std::vector<FileEntry> files = {}; ///< of the head, by path
+  std::string plan_json;                         ///< of the head; "" when there is none
+  std::vector<FileEntry> files = {};             ///< of the head, by path
+  std::vector<store::BaseComparison> bases = {}; ///< with base models that are public here too
 };
 
 struct RevisionPage {
   SiteText site;
   store::Repo repo;
   store::Revision revision;
-  std::vector<store::DeltaRecord> deltas; ///< the one to it, or none
+  std::vector<store::DeltaRecord>
+      deltas;                        ///< the one to it, and what changed at it without a commit
+  std::vector<FileEntry> files = {}; ///< by path
 };
 
 std::string front_html(const FrontPage &page);
@@ -61,6 +64,10 @@ std::string latest_json(const store::Repo &repo, const SiteText &site);
 
 /// "unchanged", "2 open, high", "gated": a repo's state in words.
 std::string state_words(const store::Repo &repo);
+/// What a delta is headed with: the title of its commit, or what changed without one. Plain text.
+std::string delta_title(const Delta &delta);
+/// "Differs in template, tokenizer", or that it does not.
+std::string base_verdict(const store::BaseComparison &comparison);
 /// Site path of a repo's page: "models/org/name/".
 std::string repo_path(const store::Repo &repo);
 

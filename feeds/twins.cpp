@@ -67,7 +67,7 @@ std::string delta_markdown(const store::DeltaRecord &record, const SiteText &sit
   const Delta &delta = record.delta;
   const std::string url =
       fmt::format("{}/models/{}/revisions/{}/", site.public_url, delta.repo, delta.to);
-  const std::string title = delta.from == delta.to ? "Access changed" : markdown_text(delta.title);
+  const std::string title = markdown_text(delta_title(delta));
   std::string out = fmt::format(
       "### {}[{}]({})\n\n{} {}, {}, {}{}\n\n", show_repo ? markdown_text(delta.repo) + ": " : "",
       title, url, to_string(level_of(delta.changes)), to_string(impact_of(delta.changes)),
@@ -117,6 +117,40 @@ std::string plan_markdown(const std::string &plan_json) {
   return out + "\n";
 }
 
+std::string bases_markdown(const std::vector<store::BaseComparison> &bases, const SiteText &site) {
+  std::string out;
+  for (const store::BaseComparison &comparison : bases) {
+    out += fmt::format("{}- [{}]({}/models/{}/): {} (compared at {} and {})\n",
+                       out.empty() ? "## Beside its base model\n\n" : "",
+                       markdown_text(comparison.base), site.public_url, comparison.base,
+                       base_verdict(comparison), markdown_code(comparison.sha.substr(0, 12)),
+                       markdown_code(comparison.base_sha.substr(0, 12)));
+    for (const Change &change : comparison.changes)
+      out += fmt::format("  - **{}** {}\n", to_string(change.level),
+                         markdown_text(change.explanation));
+  }
+  return out.empty() ? out : out + "\n";
+}
+
+OrderedJson base_json(const store::BaseComparison &comparison) {
+  OrderedJson json;
+  json["base"] = comparison.base;
+  json["revision"] = comparison.sha;
+  json["base_revision"] = comparison.base_sha;
+  json["differences"] = OrderedJson::array();
+  for (const Change &change : comparison.changes)
+    json["differences"].push_back(to_json(change));
+  return json;
+}
+
+OrderedJson file_json(const FileEntry &file) {
+  OrderedJson json;
+  json["path"] = plain_text(file.path, 1000);
+  json["size"] = file.size;
+  json["id"] = file.content_id();
+  return json;
+}
+
 } // namespace
 
 std::string front_markdown(const FrontPage &page) {
@@ -154,7 +188,7 @@ std::string repo_markdown(const RepoPage &page) {
   if (!any)
     out += "None.\n";
   return out + "\n## What it takes\n\n" + plan_markdown(page.plan_json) +
-         deltas_markdown(page.deltas, page.site, false);
+         bases_markdown(page.bases, page.site) + deltas_markdown(page.deltas, page.site, false);
 }
 
 std::string front_json(const FrontPage &page) {
@@ -193,6 +227,9 @@ std::string repo_json(const RepoPage &page) {
   json["revision_list"] = OrderedJson::array();
   for (const store::Revision &revision : page.revisions)
     json["revision_list"].push_back(revision_row(revision));
+  json["base_models"] = OrderedJson::array();
+  for (const store::BaseComparison &comparison : page.bases)
+    json["base_models"].push_back(base_json(comparison));
   json["plan"] = embedded(page.plan_json);
   return dump(json);
 }
@@ -213,6 +250,9 @@ std::string revision_json(const RevisionPage &page) {
   json["changes"] = OrderedJson::array();
   for (const store::DeltaRecord &record : page.deltas)
     json["changes"].push_back(delta_json(record));
+  json["files"] = OrderedJson::array();
+  for (const FileEntry &file : page.files)
+    json["files"].push_back(file_json(file));
   json["plan"] = embedded(page.revision.plan_json);
   return dump(json);
 }

@@ -168,13 +168,63 @@ std::string markdown_code(std::string_view text) {
   return mark + (pad ? " " : "") + shown + (pad ? " " : "") + mark;
 }
 
+namespace {
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// True for a character that Markdown could read as markup where it stands. Brackets, tags,
+/// emphasis, code and entities anywhere; an underscore only at the edge of a word; headings, lists
+/// and quotes only at the beginning; addresses that some renderers make links of.
+bool is_markup(std::string_view text, std::size_t at) {
+  const char c = text[at];
+  const char before = at > 0 ? text[at - 1] : ' ';
+  const char after = at + 1 < text.size() ? text[at + 1] : ' ';
+  switch (c) {
+  case '\\':
+  case '`':
+  case '*':
+  case '[':
+  case ']':
+  case '<':
+  case '~':
+  case '|':
+    return true;
+  case '_':
+    return !is_word(before) || !is_word(after);
+  case '&':
+    return is_word(after) || after == '#';
+  case '#':
+  case '>':
+  case '+':
+  case '-':
+  case '=':
+    return at == 0;
+  case ')':
+    return at > 0 && text.find_first_not_of("0123456789") == at;
+  case '.':
+    return (at > 0 && text.find_first_not_of("0123456789") == at) ||
+           (at >= 3 && (text.substr(at - 3, 3) == "www" || text.substr(at - 3, 3) == "WWW"));
+  case ':':
+    return text.substr(at + 1, 2) == "//";
+  default:
+    return false;
+  }
+}
+
+/// A sentence of ours may hold several pieces of upstream text, each cut already.
+constexpr std::size_t longest_markdown_text = 1000;
+
+} // namespace
+
 std::string markdown_text(std::string_view text) {
-  static constexpr std::string_view special = "\\`*_{}[]()<>#+-.!|~&";
+  const std::string plain = plain_text(text, longest_markdown_text);
   std::string out;
-  for (const char c : plain_text(text)) {
-    if (special.find(c) != std::string_view::npos)
+  for (std::size_t at = 0; at < plain.size(); ++at) {
+    if (is_markup(plain, at))
       out.push_back('\\');
-    out.push_back(c);
+    out.push_back(plain[at]);
   }
   return out;
 }

@@ -84,13 +84,32 @@ Result<feeds::FrontPage> load_front(const RouteRequest &request) {
   return front;
 }
 
+/// What a public page may show: a base that is not public is not told of.
+Result<std::vector<store::BaseComparison>> public_comparisons(store::Store &store,
+                                                              std::int64_t repo_id) {
+  Result<std::vector<store::BaseComparison>> bases = store.base_comparisons(repo_id);
+  if (!bases)
+    return bases;
+  std::vector<store::BaseComparison> shown;
+  for (store::BaseComparison &comparison : *bases) {
+    const Result<std::optional<store::Repo>> base = find_repo(store, comparison.base, "");
+    if (!base)
+      return std::unexpected(base.error());
+    if (!*base || !may_show(**base))
+      continue;
+    comparison.base = (*base)->name;
+    shown.push_back(std::move(comparison));
+  }
+  return shown;
+}
+
 Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
   Result<std::optional<store::Repo>> repo = public_repo(request);
   if (!repo)
     return std::unexpected(repo.error());
   if (!*repo)
     return std::optional<feeds::RepoPage>();
-  feeds::RepoPage page{site_text(request), std::move(**repo), {}, {}, {}, {}, {}};
+  feeds::RepoPage page{site_text(request), std::move(**repo), {}, {}, {}, {}, {}, {}};
   Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of(page.repo.id);
   Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(page.repo.id, most_deltas);
   Result<std::vector<store::Revision>> revisions = request.store.revisions(page.repo.id);
@@ -107,6 +126,10 @@ Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
   for (const store::Revision &revision : page.revisions)
     if (revision.sha == page.repo.head)
       page.plan_json = revision.plan_json;
+  Result<std::vector<store::BaseComparison>> bases = public_comparisons(request.store, page.repo.id);
+  if (!bases)
+    return std::unexpected(bases.error());
+  page.bases = std::move(*bases);
   if (!page.repo.head.empty()) {
     Result<std::optional<Snapshot>> head = request.store.snapshot(page.repo.id, page.repo.head);
     if (!head)
@@ -129,12 +152,15 @@ Result<std::optional<feeds::RevisionPage>> load_revision(const RouteRequest &req
     return std::unexpected(revision.error());
   if (!*revision)
     return std::optional<feeds::RevisionPage>();
-  feeds::RevisionPage page{site_text(request), std::move(**repo), std::move(**revision), {}};
-  Result<std::optional<store::DeltaRecord>> delta = request.store.delta_to(page.repo.id, sha);
-  if (!delta)
-    return std::unexpected(delta.error());
-  if (*delta)
-    page.deltas.push_back(std::move(**delta));
+  feeds::RevisionPage page{site_text(request), std::move(**repo), std::move(**revision), {}, {}};
+  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(page.repo.id, most_deltas);
+  Result<std::optional<Snapshot>> snapshot = request.store.snapshot(page.repo.id, sha);
+  if (!deltas || !snapshot)
+    return std::unexpected(!deltas ? deltas.error() : snapshot.error());
+  std::ranges::copy_if(*deltas, std::back_inserter(page.deltas),
+                       [&](const store::DeltaRecord &record) { return record.delta.to == sha; });
+  if (*snapshot)
+    page.files = std::move((*snapshot)->files);
   return std::optional(std::move(page));
 }
 

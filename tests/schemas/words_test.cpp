@@ -176,7 +176,24 @@ TEST(Text, MarkdownFenceIsLongerThanAnyRunInside) {
   EXPECT_EQ(markdown_fence("a```b````c", "text"), "`````text\na```b````c\n`````\n");
   EXPECT_EQ(markdown_code("a`b"), "``a`b``");
   EXPECT_EQ(markdown_code("`"), "`` ` ``");
-  EXPECT_EQ(markdown_text("[x](y)"), "\\[x\\]\\(y\\)");
+  EXPECT_EQ(markdown_text("[x](y)"), "\\[x\\](y)");
+}
+
+TEST(Text, MarkdownEscapesWhatWouldBeMarkupAndNothingElse) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"KV cache 1.03 -> 0.52 GB (4,096 tokens), rope_theta {x}!",
+       "KV cache 1.03 -> 0.52 GB (4,096 tokens), rope_theta {x}!"},
+      {"# heading", "\\# heading"},
+      {"- item - more", "\\- item - more"},
+      {"1. one 2. two", "1\\. one 2. two"},
+      {"> quote", "\\> quote"},
+      {"_emphasis_ in_a_word", "\\_emphasis\\_ in_a_word"},
+      {"a*b*c `code` <b> ~x~ a|b", "a\\*b\\*c \\`code\\` \\<b> \\~x\\~ a\\|b"},
+      {"R & D &lt; &#60;", "R & D \\&lt; \\&#60;"},
+      {"https://evil.example www.evil.example", "https\\://evil.example www\\.evil.example"},
+      {"![image](x)", "!\\[image\\](x)"}};
+  for (const auto &[text, escaped] : cases)
+    EXPECT_EQ(markdown_text(text), escaped);
 }
 
 TEST(Text, NumbersReadLikeThePages) {
