@@ -38,6 +38,7 @@ constexpr std::array spellings = {
     Spellings{"max_position_embeddings",
               {"n_positions", "max_seq_len", "n_ctx", "seq_length", "max_sequence_length"}},
     Spellings{"moe_intermediate_size", {"moe_ffn_hidden_size", "expert_ffn_hidden_size"}},
+    Spellings{"n_heads", {"num_attention_heads", "num_heads"}},
     Spellings{"n_layers", {"num_hidden_layers", "n_layer", "num_layers"}},
     Spellings{"n_routed_experts", {"num_local_experts", "num_experts", "moe_num_experts"}},
     Spellings{"num_attention_heads", {"n_head", "num_heads", "n_heads", "attention_heads"}},

@@ -352,11 +352,13 @@ void zamba2_layer(Decoder &decoder, const LayerSpec &spec) {
   const std::int64_t block = position % blocks;
   const std::vector<std::int64_t> hybrids = hybrid_layers(decoder);
   const std::int64_t uses = std::ssize(hybrids);
-  const std::int64_t both = config.size_or("attention_hidden_size", 2 * hidden);
-  const std::int64_t dim = config.size_or("attention_head_dim", both / spec.heads);
+  const std::int64_t both = 2 * hidden;
+  const std::int64_t dim = both / spec.heads;
+  const std::int64_t kv_heads = config.size_or("num_key_value_heads", spec.heads);
   const std::int64_t width = config.positive("intermediate_size");
   const std::int64_t rank = config.size_or("adapter_rank", 128);
   add_attention_facts(mixer, spec, dim);
+  mixer.kv_heads = kv_heads;
   const std::string home =
       fmt::format("model.layers.{}.shared_transformer.", hybrids[static_cast<std::size_t>(block)]);
   const bool bias = config.flag("add_bias_linear");
@@ -377,11 +379,11 @@ void zamba2_layer(Decoder &decoder, const LayerSpec &spec) {
   const auto scope = builder.in("shared_transformer");
   const bool adapted = config.flag("use_shared_attention_adapter");
   for (const std::string_view name : {"q", "k", "v"}) {
-    linear(fmt::format("self_attn.{}_proj", name), spec.heads * dim, both, false);
+    const std::int64_t out = (name == "q" ? spec.heads : kv_heads) * dim;
+    linear(fmt::format("self_attn.{}_proj", name), out, both, false);
     for (std::int64_t use = block; adapted && use < uses; use += blocks) {
       linear(fmt::format("self_attn.linear_{}_adapter_list.{}.0", name, use), rank, both, false);
-      linear(fmt::format("self_attn.linear_{}_adapter_list.{}.1", name, use), spec.heads * dim,
-             rank, false);
+      linear(fmt::format("self_attn.linear_{}_adapter_list.{}.1", name, use), out, rank, false);
     }
   }
   linear("self_attn.o_proj", hidden, spec.heads * dim, false);

@@ -462,7 +462,9 @@ void mimo_v2_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
   }
   spec.value_dim = config.size_or("v_head_dim", spec.head_dim);
   if (type == "sliding_attention") {
-    spec.window = config.size_or("sliding_window", 0);
+    // The other key counts the tokens before the one that asks.
+    spec.window = config.has("sliding_window_size") ? config.size("sliding_window_size") + 1
+                                                    : config.size_or("sliding_window", 0);
     spec.kv_heads = config.size_or("swa_num_key_value_heads", 2 * spec.kv_heads);
     spec.heads = config.size_or("swa_num_attention_heads", spec.heads);
     spec.head_dim = config.size_or("swa_head_dim", spec.head_dim);
