@@ -278,6 +278,37 @@ TEST(FamilyFacts, CountsCachesAndStatesOfSmallConfigs) {
   }
 }
 
+struct Plain {
+  std::string model_type;
+  std::int64_t stored;
+};
+
+// Plain decoders, each built with 2 layers, hidden 64, 4 heads of 16, 2 of them for keys and
+// values, intermediate 96 and vocabulary 100, untied. Llama's: 2 x 100 x 64 + 2 x (2 x 64 x 64 + 2
+// x 64 x 32 + 3 x 64 x 96 + 2 x 64) + 64. A newcomer is one row of the decoders' table and one line
+// here.
+const Plain plain[] = {
+    {"PanguEmbedded", 74560}, {"apertus", 62344},   {"arcee", 62272},     {"baichuan", 82752},
+    {"ernie4_5", 74560},      {"exaone", 74560},    {"gemma", 74560},     {"glm", 74816},
+    {"granite", 74560},       {"internlm2", 74560}, {"internlm3", 74560}, {"llama", 74560},
+    {"mimo", 74816},          {"mistral", 74560},   {"nemotron", 62592},  {"olmo", 74240},
+    {"olmo2", 74752},         {"orion", 74880},     {"phi3", 74560},      {"qwen2", 74816},
+    {"qwen3", 74624},         {"seed_oss", 74816},  {"smollm3", 74560},   {"starcoder2", 63296},
+};
+
+TEST(FamilyFacts, PlainDecodersAreARowEach) {
+  Json config = {{"vocab_size", 100},        {"hidden_size", 64},
+                 {"num_hidden_layers", 2},   {"num_attention_heads", 4},
+                 {"num_key_value_heads", 2}, {"head_dim", 16},
+                 {"intermediate_size", 96},  {"tie_word_embeddings", false}};
+  for (const Plain &entry : plain) {
+    config["model_type"] = entry.model_type;
+    const Result<Architecture> read = derive(config);
+    ASSERT_TRUE(read) << entry.model_type << ": " << read.error().message;
+    EXPECT_EQ(read->counts.total + read->counts.buffers, entry.stored) << entry.model_type;
+  }
+}
+
 struct Spelling {
   std::string name;
   std::string config;
