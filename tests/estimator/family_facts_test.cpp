@@ -287,14 +287,34 @@ struct Plain {
 // values, intermediate 96 and vocabulary 100, untied. Llama's: 2 x 100 x 64 + 2 x (2 x 64 x 64 + 2
 // x 64 x 32 + 3 x 64 x 96 + 2 x 64) + 64. A newcomer is one row of the decoders' table and one line
 // here.
+// clang-format off
 const Plain plain[] = {
-    {"PanguEmbedded", 74560}, {"apertus", 62344},   {"arcee", 62272},     {"baichuan", 82752},
-    {"ernie4_5", 74560},      {"exaone", 74560},    {"gemma", 74560},     {"glm", 74816},
-    {"granite", 74560},       {"internlm2", 74560}, {"internlm3", 74560}, {"llama", 74560},
-    {"mimo", 74816},          {"mistral", 74560},   {"nemotron", 62592},  {"olmo", 74240},
-    {"olmo2", 74752},         {"orion", 74880},     {"phi3", 74560},      {"qwen2", 74816},
-    {"qwen3", 74624},         {"seed_oss", 74816},  {"smollm3", 74560},   {"starcoder2", 63296},
+    {"PanguEmbedded", 74560},
+    {"apertus", 62344},
+    {"arcee", 62272},
+    {"baichuan", 82752},
+    {"ernie4_5", 74560},
+    {"exaone", 74560},
+    {"gemma", 74560},
+    {"glm", 74816},
+    {"granite", 74560},
+    {"internlm2", 74560},
+    {"internlm3", 74560},
+    {"llama", 74560},
+    {"mimo", 74816},
+    {"mistral", 74560},
+    {"nemotron", 62592},
+    {"olmo", 74240},
+    {"olmo2", 74752},
+    {"orion", 74880},
+    {"phi3", 74560},
+    {"qwen2", 74816},
+    {"qwen3", 74624},
+    {"seed_oss", 74816},
+    {"smollm3", 74560},
+    {"starcoder2", 63296},
 };
+// clang-format on
 
 TEST(FamilyFacts, PlainDecodersAreARowEach) {
   Json config = {{"vocab_size", 100},        {"hidden_size", 64},
