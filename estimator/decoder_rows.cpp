@@ -560,6 +560,7 @@ constexpr std::array rows = {
             = FeedForwardKind::none; }, .mixer = xlstm_layer,
           .layer_extra = [](Decoder &d, const LayerSpec &) { if (d.config.flag("use_bias")) {
             d.builder.add("norm_mlstm.bias", {d.hidden}); d.builder.add("norm_ffn.bias", {d.hidden}); } }},
+    DecoderTraits{.model_type = "xverse", .own_code = true, .can_tie = false},
     DecoderTraits{.model_type = "youtu", .qkv_bias = "attention_bias", .mlp_bias = "mlp_bias", .latent = true},
     DecoderTraits{.model_type = "zamba", .final_norm = "final_layernorm", .norms = "",
           .position = PositionKind::none, .attention = "", .plan = zamba_plan, .mixer = zamba_layer},

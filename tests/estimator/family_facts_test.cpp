@@ -313,6 +313,7 @@ const Plain plain[] = {
     {"seed_oss", 74816},
     {"smollm3", 74560},
     {"starcoder2", 63296},
+    {"xverse", 74560},
 };
 // clang-format on
 
