@@ -14,11 +14,16 @@ CLOCK = "2026-12-01T00:00:00Z"
 
 
 def deltas_by_title(export, repo):
-    """Every change kind that was published for a repo, by the commit that made it."""
+    """Every change kind that was published for a repo, by the commit that made it. Code of another repo moves between two commits; it is
+    told at once, and stands here with the later one, as a reader of the two revisions finds it."""
     changes = json.loads((export / "models" / repo / "changes" / "index.json").read_text())["changes"]
-    found = {}
-    for delta in changes:
-        found.setdefault(delta["title"], []).append(delta)
+    found, between = {}, []
+    for delta in reversed(changes):
+        if delta["from"] == delta["to"] and any(change["subject"] == "code" for change in delta["changes"]):
+            between.append(delta)
+            continue
+        found.setdefault(delta["title"], []).extend([delta, *between])
+        between = []
     return found
 
 
