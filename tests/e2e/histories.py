@@ -41,6 +41,7 @@ def event(after, **change):
 
 
 PLAIN = model()
+MADE_OF_ORIGINAL = CARD.format("apache-2.0\nbase_model: bases/original")
 REMOTE = config(auto_map={"AutoModelForCausalLM": "shared-code/blocks--modeling_blocks.Blocks"})
 
 HISTORIES = [
@@ -153,6 +154,15 @@ HISTORIES = [
      [("security", "high", {"code.remote-changed"}, True, ["shared-code/blocks", "modeling_blocks.py"])], [({"code.remote-changed"}, "open")]),
     ("shared-code/second-dependant", [model(config__json=REMOTE)], {},
      [("security", "high", {"code.remote-changed"}, True, [])], [({"code.remote-changed"}, "open")]),
+    # A base model and what says that it was made of it: compared on the page, see BASES.
+    ("bases/original", [PLAIN, model(chat_template__jinja=THINKING)], {},
+     [("behaviour", "high", {"template.generation-prompt"}, True, [])], None),
+    ("bases/mirror", [model(README__md=MADE_OF_ORIGINAL)], {}, [], []),
+    ("bases/follows", [model(README__md=MADE_OF_ORIGINAL), model(README__md=MADE_OF_ORIGINAL, chat_template__jinja=THINKING)], {},
+     [("behaviour", "high", {"template.generation-prompt"}, True, [])], None),
+    ("bases/merge", [model(README__md=MADE_OF_ORIGINAL, chat_template__jinja=THINKING, generation_config__json={"eos_token_id": 1, "temperature": 0.7})],
+     {}, [], []),
+    ("bases/of-something-unknown", [model(README__md=CARD.format("mit\nbase_model: nobody/knows-it"))], {}, [], []),
     # What nobody needs to be told.
     ("quiet/readme-only", [PLAIN, model(README__md=CARD.format("apache-2.0") + "Cites a paper.\n")], {}, [None], []),
     ("quiet/likes-and-downloads", [PLAIN], {"events": [event(1, set={"likes": 7, "downloads": 900}), event(1, set={"likes": 8})]}, [], []),
@@ -160,4 +170,19 @@ HISTORIES = [
      {"prs": {"1": 0}, "events": [event(2, set={"prs": {"1": 1}}), event(2, set={"prs": {"1": 0, "2": 1}})]}, [None], []),
     ("quiet/tags-and-branches-come", [PLAIN], {"events": [event(1, set={"git_tags": {"v1": 0}, "branches": {"next": 0}, "tags": ["chat"]})]}, [], []),
     ("quiet/a-discussion-opens", [PLAIN], {"events": [event(1, set={"discussions": [{"num": 1, "title": "Broken?", "status": "open"}]})]}, [], []),
+]
+
+# The kinds by which a head differs from the base model that its card names, where that is followed too.
+BASES = {"bases/mirror": {"template.base-differs"}, "bases/follows": set(), "bases/merge": {"stop-set.base-differs"},
+         "bases/of-something-unknown": None, "bases/original": None}
+
+# With a token: what is private stays readable, what is removed answers 404, and commits behind a gate are read at once.
+WITH_TOKEN = [
+    ("seen/private", [PLAIN], {"events": [event(1, set={"private": True}), event(1, set={"private": False})]},
+     [("access", "critical", {"access.private"}, True, []), ("access", "low", {"access.public"}, False, [])]),
+    ("seen/removed", [PLAIN], {"events": [event(1, gone=True)]}, [("access", "critical", {"access.gone"}, True, [])]),
+    ("seen/gated", [PLAIN, model(chat_template__jinja=THINKING)], {"events": [event(1, set={"gated": "manual"})]},
+     [("access", "high", {"access.gated"}, True, []), ("behaviour", "high", {"template.generation-prompt"}, True, [])]),
+    ("seen/twice-in-one-poll", [PLAIN, model(chat_template__jinja=THINKING), model(chat_template__jinja=WITH_DATE)], {},
+     [("behaviour", "high", {"template.generation-prompt"}, True, []), ("behaviour", "high", {"template.system-prompt"}, True, [])]),
 ]

@@ -5,9 +5,10 @@ import json
 import os
 import pathlib
 import unittest
+import urllib.request
 
-from harness import Folder, main, run
-from histories import HISTORIES
+from harness import Folder, NotifySocket, Program, eventually, main, run, write_config
+from histories import BASES, HISTORIES, WITH_TOKEN
 from recorded import write_history, write_there_and_back
 
 SOURCE = pathlib.Path(os.environ["HEADWATER_SOURCE_DIR"])
@@ -55,9 +56,25 @@ def told(delta):
     return "\n".join(f"    {c['impact']} {c['level']} {c['kind']} {c['path']}: {c['explanation']}" for c in delta["changes"])
 
 
-class Incidents(unittest.TestCase):
+class Steps(unittest.TestCase):
     maxDiff = None
 
+    def check_step(self, delta, step):
+        if step is None:
+            self.assertEqual([c["kind"] for c in delta["changes"]], [], told(delta))
+            return
+        impact, level, kinds, advisory, words = step
+        self.assertLessEqual(kinds, {c["kind"] for c in delta["changes"]}, told(delta))
+        if impact:
+            self.assertEqual(delta["impact"], impact, told(delta))
+        if level:
+            self.assertEqual(delta["level"], level, told(delta))
+        self.assertEqual("advisory_id" in delta, advisory, told(delta))
+        for word in words:
+            self.assertIn(word, told(delta))
+
+
+class Incidents(Steps):
     @classmethod
     def setUpClass(cls):
         cls.folder = Folder()
@@ -116,19 +133,13 @@ class Incidents(unittest.TestCase):
             with self.subTest(incident["name"]):
                 self.check_incident(incident)
 
-    def check_step(self, delta, step):
-        if step is None:
-            self.assertEqual([c["kind"] for c in delta["changes"]], [], told(delta))
-            return
-        impact, level, kinds, advisory, words = step
-        self.assertLessEqual(kinds, {c["kind"] for c in delta["changes"]}, told(delta))
-        if impact:
-            self.assertEqual(delta["impact"], impact, told(delta))
-        if level:
-            self.assertEqual(delta["level"], level, told(delta))
-        self.assertEqual("advisory_id" in delta, advisory, told(delta))
-        for word in words:
-            self.assertIn(word, told(delta))
+    def test_heads_are_compared_with_their_base_models(self):
+        for repo, expected in BASES.items():
+            with self.subTest(repo):
+                page = json.loads(self.published.page(repo, "index.json").read_text())
+                found = {base["base"]: {change["kind"] for change in base["differences"]} for base in page["base_models"]}
+                self.assertEqual(found, {} if expected is None else {"bases/original": expected})
+                self.assertEqual("bases/original" in self.published.page(repo, "index.md").read_text(), expected is not None or repo == "bases/original")
 
     def test_each_step_of_a_history_is_told_as_what_it_is(self):
         for repo, _, facts, steps, advisories in HISTORIES:
@@ -157,6 +168,48 @@ class Incidents(unittest.TestCase):
 
     def test_nothing_is_logged_as_an_error(self):
         self.assertNotIn("error:", self.errors)
+
+
+class WithToken(Steps):
+    """What only a token shows, through `serve`, the control socket and a hub that goes on step by step."""
+
+    def test_each_step_is_told_as_what_it_is(self):
+        with Folder() as folder:
+            for repo, revisions, facts, _ in WITH_TOKEN:
+                write_history(folder / "root", repo, [(f"step-{number}", revision) for number, revision in enumerate(revisions)], facts)
+            hub = Program("hub", folder / "root", "--port", "0", "--reveal-every", "3600")
+            endpoint = hub.wait_for_line(r"(http://127\.0\.0\.1:\d+)").group(1)
+            config = write_config(folder, endpoint, [row[0] for row in WITH_TOKEN])
+            notify = NotifySocket(folder)
+            with hub, Program("serve", "--config", config, NOTIFY_SOCKET=notify.path, HF_TOKEN="hf_ok") as daemon:
+                notify.wait_for("READY=1", daemon.process)
+                control = ["--json", "--socket", folder / "control.sock"]
+
+                def told_of(repo, verb, key):
+                    code, output, _ = run(verb, repo, *control)
+                    return json.loads(output)[key] if code == 0 else []
+
+                seen = {}
+                for repo, *_ in WITH_TOKEN:
+                    eventually(lambda repo=repo: told_of(repo, "revisions", "revisions"), f"the first revision of {repo}")
+                opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+                shown = {"revealed": 0, "of": 1}
+                while shown["revealed"] < shown["of"]:
+                    request = urllib.request.Request(endpoint + "/_hub/reveal", method="POST")
+                    shown = json.loads(opener.open(request).read())
+                    repo = shown["repo"]
+                    if "twice" not in repo:
+                        seen[repo] = seen.get(repo, 0) + 1
+                        eventually(lambda: len(told_of(repo, "changes", "changes")) >= seen[repo], f"{seen[repo]} deltas of {repo}")
+                for repo, _, _, steps in WITH_TOKEN:
+                    with self.subTest(repo):
+                        deltas = eventually(lambda repo=repo, n=len(steps): len(told_of(repo, "changes", "changes")) >= n and told_of(repo, "changes", "changes"),
+                                            f"all deltas of {repo}")[::-1]
+                        self.assertEqual(len(deltas), len(steps))
+                        for delta, step in zip(deltas, steps):
+                            self.check_step(delta, step)
+                self.assertEqual(daemon.stop()[0], 0)
+            notify.close()
 
 
 if __name__ == "__main__":
