@@ -140,8 +140,9 @@ struct Block {
 
 /// A parsed template.
 struct Program {
-  explicit Program(std::size_t bytes) : arena(bytes) {}
+  Program(std::size_t bytes, const Limits &of) : arena(bytes), limits(of) {}
   Arena arena;
+  Limits limits;
   Nodes body;
   const FunctionCode *root = nullptr;
   std::vector<const Str *> context_names; ///< names looked up among the variables

@@ -327,12 +327,22 @@ std::string to_decimal(const Wide &wide) {
 
 Wide from_digits(std::string_view digits, unsigned base) {
   Wide out;
-  for (char c : digits) {
-    unsigned digit =
-        c <= '9' ? static_cast<unsigned>(c - '0') : static_cast<unsigned>((c | 0x20) - 'a') + 10U;
-    std::uint64_t carry = digit;
+  // As many digits at once as a limb holds.
+  std::size_t chunk = 1;
+  for (std::uint64_t power = base; power * base <= 0xFFFFFFFFU; power *= base) {
+    ++chunk;
+  }
+  for (std::size_t at = 0; at < digits.size(); at += chunk) {
+    std::uint64_t carry = 0;
+    std::uint64_t factor = 1;
+    for (char c : digits.substr(at, chunk)) {
+      unsigned digit =
+          c <= '9' ? static_cast<unsigned>(c - '0') : static_cast<unsigned>((c | 0x20) - 'a') + 10U;
+      carry = carry * base + digit;
+      factor *= base;
+    }
     for (std::uint32_t &limb : out.limbs) {
-      carry += std::uint64_t{limb} * base;
+      carry += limb * factor;
       limb = static_cast<std::uint32_t>(carry);
       carry >>= 32U;
     }

@@ -172,7 +172,7 @@ Value text_item(Runtime &runtime, const Str &text, std::int64_t index) {
   if (text.ascii()) {
     return runtime.part(text, point, point + 1);
   }
-  runtime.spend_bytes(text.bytes);
+  runtime.spend_slow(text.bytes / 2);
   std::size_t from = byte_offset(text.view(), point);
   std::size_t to = from;
   next_code_point(text.view(), to);

@@ -217,7 +217,7 @@ void Runtime::append_repr(std::string &out, const Value &value) {
     out += float_repr(value.real);
     return;
   case Kind::string:
-    spend_bytes(value.string->bytes * std::size_t{2});
+    spend_slow(value.string->bytes);
     if (value.string->markup) {
       out += "Markup(";
       append_text_repr(out, value.string->view());
@@ -336,6 +336,7 @@ const Str *Runtime::escape(const Value &value) {
     return value.string;
   }
   const Str *text = to_str(value);
+  spend_slow(text->bytes);
   std::string out;
   for (char c : text->view()) {
     switch (c) {

@@ -44,11 +44,12 @@ std::string unescape(std::string_view text) {
                                                    {"hellip", "\u2026"}}};
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = text[at] == '&' ? text.find(';', at) : std::string_view::npos;
-    if (end == std::string_view::npos || end - at > 32) {
+    std::size_t end = text[at] == '&' ? text.substr(at, 33).find(';') : std::string_view::npos;
+    if (end == std::string_view::npos) {
       out += text[at++];
       continue;
     }
+    end += at;
     std::string_view name = text.substr(at + 1, end - at - 1);
     const auto *known = std::find_if(entities.begin(), entities.end(),
                                      [&](const Entity &e) { return e.name == name; });
@@ -83,7 +84,7 @@ std::string unescape(std::string_view text) {
 Value striptags(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_striptags", arguments, {"value"}, 1);
   std::string text(runtime.to_str(*bound[0])->view());
-  runtime.spend_bytes(text.size() * 4);
+  runtime.spend_slow(text.size() * 4);
   auto remove = [&](std::string_view open, std::string_view close) {
     std::string kept;
     std::size_t at = 0;
@@ -141,7 +142,7 @@ Value urlencode(Runtime &runtime, const Arguments &arguments) {
   const Value &value = *bound[0];
   if (value.is_string() || !runtime.iterable(value)) {
     const Str *text = runtime.to_str(value);
-    runtime.spend_bytes(text->bytes * std::size_t{4});
+    runtime.spend_slow(text->bytes * std::size_t{2});
     return runtime.str(quote_url(text->view(), false));
   }
   std::vector<Value> pairs;
@@ -167,9 +168,10 @@ Value urlencode(Runtime &runtime, const Arguments &arguments) {
                 : std::string("too many values to unpack (expected 2)"));
     }
     out += out.empty() ? "" : "&";
-    out += quote_url(runtime.to_str(parts[0])->view(), true) + "=" +
-           quote_url(runtime.to_str(parts[1])->view(), true);
-    runtime.spend_bytes(64);
+    const Str *key = runtime.to_str(parts[0]);
+    const Str *text = runtime.to_str(parts[1]);
+    runtime.spend_slow((std::size_t{key->bytes} + text->bytes) * 2);
+    out += quote_url(key->view(), true) + "=" + quote_url(text->view(), true);
   }
   return runtime.str(out);
 }
@@ -384,46 +386,45 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
     }
   }
   std::string_view text = runtime.escape(*bound[0])->view();
-  runtime.spend_bytes(text.size() * 8);
+  runtime.spend_slow(text.size() * 4);
   std::string out;
   auto link_word = [&](std::string_view word) {
-    std::string head;
-    std::string middle(word);
-    std::string tail;
+    std::string_view rest = word;
     for (;;) {
-      std::size_t size = middle.starts_with("&lt;")                           ? 4
-                         : middle.starts_with('(') || middle.starts_with('<') ? 1
-                                                                              : 0;
+      std::size_t size = rest.starts_with("&lt;")                         ? 4
+                         : rest.starts_with('(') || rest.starts_with('<') ? 1
+                                                                          : 0;
       if (size == 0) {
         break;
       }
-      head += middle.substr(0, size);
-      middle.erase(0, size);
+      rest.remove_prefix(size);
     }
-    for (;;) {
-      std::size_t size = middle.ends_with("&gt;") ? 4
-                         : !middle.empty() && std::string_view(")>.,\n").find(middle.back()) !=
-                                                  std::string_view::npos
-                             ? 1
-                             : 0;
-      if (size == 0) {
+    std::string_view head = word.substr(0, word.size() - rest.size());
+    std::size_t stop = rest.size();
+    while (stop > 0) {
+      std::string_view before = rest.substr(0, stop);
+      if (before.ends_with("&gt;")) {
+        stop -= 4;
+      } else if (std::string_view(")>.,\n").find(before.back()) != std::string_view::npos) {
+        --stop;
+      } else {
         break;
       }
-      tail.insert(0, middle.substr(middle.size() - size));
-      middle.erase(middle.size() - size);
     }
+    // Closing brackets belong to the address while it has more opening ones.
+    std::size_t back = stop;
     using Pair = std::pair<std::string_view, std::string_view>;
     for (const auto &[open, close] : {Pair{"(", ")"}, Pair{"<", ">"}, Pair{"&lt;", "&gt;"}}) {
-      std::size_t opened = count(middle, open);
-      if (opened <= count(middle, close)) {
+      std::size_t opened = count(rest.substr(0, back), open);
+      if (opened <= count(rest.substr(0, back), close)) {
         continue;
       }
-      for (std::size_t i = std::min(opened, count(tail, close)); i > 0; --i) {
-        std::size_t end = tail.find(close) + close.size();
-        middle += tail.substr(0, end);
-        tail.erase(0, end);
+      for (std::size_t i = std::min(opened, count(rest.substr(back), close)); i > 0; --i) {
+        back = rest.find(close, back) + close.size();
       }
     }
+    std::string middle(rest.substr(0, back));
+    std::string_view tail = rest.substr(back);
     if (web_address(middle)) {
       bool scheme = middle.starts_with("https://") || middle.starts_with("http://");
       middle = fmt::format("<a href=\"{}{}\"{}>{}</a>", scheme ? "" : "https://", middle,
@@ -441,7 +442,9 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
         }
       }
     }
-    out += head + middle + tail;
+    out += head;
+    out += middle;
+    out += tail;
   };
   for (std::size_t at = 0; at < text.size();) {
     std::size_t start = at;

@@ -628,7 +628,7 @@ Value join(Runtime &runtime, const Arguments &arguments) {
     } else {
       runtime.append_str(out, part);
     }
-    runtime.spend_bytes(between.size());
+    runtime.spend_bytes(between.size() * 2);
     if (out.size() > runtime.bounds.allocation_bytes) {
       throw OutOfMemory{};
     }

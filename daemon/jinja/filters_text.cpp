@@ -63,6 +63,7 @@ Value title(Runtime &runtime, const Arguments &arguments) {
     }
   };
   std::string_view rest = text.view();
+  runtime.spend_slow(rest.size() * 4);
   for (std::size_t at = 0; at < rest.size();) {
     std::size_t start = at;
     char32_t point = next_code_point(rest, at);
@@ -188,7 +189,8 @@ Value indent(Runtime &runtime, const Arguments &arguments) {
       }
     }
     out += lines[i];
-    runtime.spend_bytes(by.size());
+    runtime.spend(2);
+    runtime.spend_bytes(by.size() * 2);
     if (out.size() > runtime.bounds.allocation_bytes) {
       throw OutOfMemory{};
     }
@@ -236,6 +238,7 @@ Value truncate(Runtime &runtime, const Arguments &arguments) {
 Value wordcount(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_wordcount", arguments, {"s"}, 1);
   std::string_view text = subject(runtime, *bound[0]).view();
+  runtime.spend_slow(text.size() * 2);
   std::int64_t count = 0;
   bool inside = false;
   for (std::size_t at = 0; at < text.size();) {
@@ -281,29 +284,39 @@ std::vector<std::string> wrap_line(Runtime &runtime, std::string_view line, std:
     }
     chunks.push_back(chunk.substr(from));
   }
+  runtime.spend_slow(line.size());
+  // Code points of a chunk, but no more than tell that it is too wide.
+  auto size_of = [&](std::string_view chunk) {
+    std::size_t size = 0;
+    for (std::size_t at = 0; at < chunk.size() && size <= width; ++size) {
+      next_code_point(chunk, at);
+    }
+    return size;
+  };
   std::vector<std::string> lines;
   std::size_t i = 0;
   auto blank = [&](std::string_view chunk) { return trim(chunk).empty(); };
+  runtime.spend(static_cast<std::int64_t>(chunks.size()));
   while (i < chunks.size()) {
-    runtime.spend(1);
+    runtime.spend(4);
     std::vector<std::string_view> current;
     std::size_t used = 0;
     if (!lines.empty() && blank(chunks[i])) {
       ++i;
     }
     while (i < chunks.size()) {
-      std::size_t size = count_code_points(chunks[i]);
+      std::size_t size = size_of(chunks[i]);
       if (used + size > width) {
         break;
       }
       current.push_back(chunks[i++]);
       used += size;
     }
-    if (i < chunks.size() && count_code_points(chunks[i]) > width) {
+    if (i < chunks.size() && size_of(chunks[i]) > width) {
       std::size_t space = width < 1 ? 1 : width - used;
       if (break_long) {
         std::size_t cut = byte_offset(chunks[i], space);
-        if (hyphens && count_code_points(chunks[i]) > space) {
+        if (hyphens && size_of(chunks[i]) > space) {
           std::size_t hyphen = chunks[i].substr(0, cut).rfind('-');
           if (hyphen != std::string_view::npos && hyphen > 0 &&
               chunks[i].substr(0, hyphen).find_first_not_of('-') != std::string_view::npos) {
@@ -423,6 +436,9 @@ Value to_float(Runtime &runtime, const Arguments &arguments) {
   if (value.is(Kind::real) || value.is_small_int() || value.is(Kind::big)) {
     return to_real(value);
   }
+  if (value.is_string()) {
+    runtime.spend_slow(value.string->bytes);
+  }
   Value number = value.is_string() ? parse_real(value.string->view()) : Value();
   return !number.is_missing() ? number : bound[1] == nullptr ? Value(0.0) : *bound[1];
 }
@@ -486,6 +502,7 @@ Value round(Runtime &runtime, const Arguments &arguments) {
                                            type_name(precision)));
   if (method == "common") {
     if (!integer) {
+      runtime.spend(4 + (digits > 0 ? std::min<std::int64_t>(digits, 400) / 4 : 0));
       return round_decimal(value.real, digits);
     }
     if (digits >= 0) {

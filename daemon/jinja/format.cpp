@@ -306,6 +306,9 @@ std::string convert_real(Runtime &runtime, const Value &value, char type,
     raise(ErrorClass::TypeError, fmt::format("must be real number, not {}", type_name(value)));
   }
   double real = to_real(value);
+  // Huge numbers have hundreds of digits before the point.
+  runtime.spend(8 + std::max<std::int64_t>(conversion.precision, 0) +
+                (std::fabs(real) > 1e20 ? 64 : 0));
   std::string digits =
       real_digits(real, type, conversion.precision < 0 ? 6 : static_cast<int>(conversion.precision),
                   conversion.alternate);
@@ -324,6 +327,7 @@ std::string format_spec(Runtime &runtime, const Value &value, std::string_view t
   }
   if (value.is_string()) {
     Spec spec = parse_spec(text);
+    runtime.spend(static_cast<std::int64_t>(spec.width / 8));
     if (spec.type != 0 && spec.type != 's') {
       bad_spec(fmt::format("Unknown format code '{}' for object of type 'str'", spec.type));
     }
@@ -350,6 +354,10 @@ std::string format_spec(Runtime &runtime, const Value &value, std::string_view t
           fmt::format("unsupported format string passed to {}.__format__", type_name(value)));
   }
   Spec spec = parse_spec(text);
+  runtime.spend(8 + std::max(spec.precision, 0) + static_cast<std::int64_t>(spec.width / 8));
+  if (!integer && std::fabs(value.real) > 1e20) {
+    runtime.spend(64); // hundreds of digits before the point
+  }
   bool real_type =
       spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
   if (integer && !real_type) {
@@ -539,7 +547,8 @@ Value format_percent(Runtime &runtime, const Str &format, const Value &argument)
                         text.substr(type_at, at - type_at), static_cast<unsigned>(type_point),
                         count_code_points(text.substr(0, type_at))));
     }
-    runtime.spend_bytes(piece.size());
+    runtime.spend(1);
+    runtime.spend_slow(piece.size());
     out += piece;
     if (out.size() > runtime.bounds.allocation_bytes) {
       throw OutOfMemory{};
@@ -688,7 +697,7 @@ std::string format_braces(Runtime &runtime, const Str &format, const Arguments &
     }
     return result;
   };
-  runtime.spend_bytes(text.size());
+  runtime.spend_slow(text.size());
   out = fields(fields, text, 0);
   return out;
 }

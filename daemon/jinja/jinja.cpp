@@ -19,6 +19,11 @@ TemplateError limit_error(std::string message, int near_line = 0) {
   return {std::string(limit_class), std::move(message), 0, near_line, true};
 }
 
+int line_at(std::string_view source, std::size_t offset) {
+  return 1 + static_cast<int>(std::count(
+                 source.begin(), source.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+}
+
 } // namespace
 
 Variables::Variables() : set_(std::make_shared<const VariableSet>()) {}
@@ -26,7 +31,8 @@ Variables::Variables() : set_(std::make_shared<const VariableSet>()) {}
 std::expected<Template, TemplateError> parse(std::string_view source, const Limits &limits) {
   if (source.size() > limits.source_bytes) {
     return std::unexpected(
-        limit_error(fmt::format("the template is longer than {} bytes", limits.source_bytes)));
+        limit_error(fmt::format("the template is longer than {} bytes", limits.source_bytes),
+                    line_at(source, limits.source_bytes)));
   }
   if (!valid_utf8(source)) {
     std::size_t good = 0;
@@ -34,17 +40,18 @@ std::expected<Template, TemplateError> parse(std::string_view source, const Limi
            valid_utf8(source.substr(0, good + 1).substr(source.substr(0, good).rfind('\n') + 1))) {
       ++good;
     }
-    auto line = static_cast<int>(
-        std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(good), '\n'));
-    return std::unexpected(TemplateError{"UnicodeDecodeError", "the template is not valid UTF-8",
-                                         line + 1, line + 1, false});
+    int line = line_at(source, good);
+    return std::unexpected(
+        TemplateError{"UnicodeDecodeError", "the template is not valid UTF-8", line, line, false});
   }
   try {
     auto program = std::make_shared<Program>(
-        std::max<std::size_t>(source.size() * 400, std::size_t{8} << 20U));
+        std::max<std::size_t>(source.size() * 400, std::size_t{8} << 20U), limits);
     parse_into(*program, source);
     resolve_names(*program);
     return Template(std::move(program));
+  } catch (const ParseLimit &limit) {
+    return std::unexpected(limit_error(std::string(limit.message), limit.line));
   } catch (const CompileError &error) {
     bool deep = error.error == "RecursionError";
     return std::unexpected(

@@ -18,11 +18,14 @@ namespace headwater::jinja {
 
 /// Bounds on one parse and one render. A run that crosses one ends with TemplateError::limit set.
 struct Limits {
-  std::size_t source_bytes = 2U << 20U;
+  std::size_t source_bytes = 512U << 10U;
+  std::size_t tokens = 60'000;           ///< of one template
+  std::size_t names = 4'000;             ///< different names and texts of one template
+  std::int64_t parse_steps = 10'000'000; ///< look-ups while its names are resolved
   std::int64_t fuel_steps =
-      1'000'000; ///< one an evaluated node; bulk work costs in proportion to its bytes
-  std::size_t output_bytes = 8U << 20U;
-  std::size_t allocation_bytes = 64U << 20U; ///< all values made during one render
+      250'000; ///< one an evaluated node; bulk work costs in proportion to its bytes
+  std::size_t output_bytes = 4U << 20U;
+  std::size_t allocation_bytes = 24U << 20U; ///< all values made during one render
   int call_depth = 195;                      ///< macro calls and recursive loops inside each other
 };
 

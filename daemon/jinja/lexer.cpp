@@ -52,14 +52,18 @@ std::string_view normalise(Arena &arena, std::string_view source) {
   return {data, size};
 }
 
+constexpr int most_named_characters = 200;
+
 class Lexer {
 public:
-  Lexer(Arena &arena, std::string_view source) : arena_(arena), source_(normalise(arena, source)) {}
+  Lexer(Arena &arena, std::string_view source, std::size_t most)
+      : arena_(arena), source_(normalise(arena, source)), most_(most) {}
 
   std::vector<Token> run() {
     try {
       while (at_ < source_.size()) {
         root();
+        check_count();
       }
       // The stream ends on the line of its last token.
       tokens_.push_back({TokenType::eof, tokens_.empty() ? 1 : tokens_.back().line, {}});
@@ -236,9 +240,16 @@ private:
     }
   }
 
+  void check_count() const {
+    if (tokens_.size() > most_) {
+      throw ParseLimit{"the template has too many tokens", line_};
+    }
+  }
+
   void tag_body(bool variable) {
     std::string closers;
     while (at_ < source_.size()) {
+      check_count();
       if (closers.empty()) {
         std::size_t end = 0;
         if (!variable) {
@@ -448,6 +459,9 @@ private:
             close == i + 2) {
           fail("malformed \\N character escape");
         }
+        if (++names_ > most_named_characters) {
+          throw ParseLimit{"the template names too many characters", line_};
+        }
         char32_t point = code_point_named(body.substr(i + 2, close - i - 2));
         if (point == 0) {
           fail("unknown Unicode character name");
@@ -504,16 +518,18 @@ private:
 
   Arena &arena_;
   std::string_view source_;
+  std::size_t most_;
   std::size_t at_ = 0;
   int line_ = 1;
   bool line_starting_ = true;
+  int names_ = 0; ///< \N{...} escapes, each of which is a search
   std::vector<Token> tokens_;
 };
 
 } // namespace
 
-std::vector<Token> tokenize(Arena &arena, std::string_view source) {
-  return Lexer(arena, source).run();
+std::vector<Token> tokenize(Arena &arena, std::string_view source, std::size_t most) {
+  return Lexer(arena, source, most).run();
 }
 
 std::string_view describe(TokenType type) {

@@ -61,10 +61,17 @@ struct CompileError {
   int line;
 };
 
+/// A bound on parsing was crossed. Unlike an error of syntax it ends the lexer at once.
+struct ParseLimit {
+  std::string_view message;
+  int line;
+};
+
 /// What jinja2's lexer makes of a template with trim_blocks and lstrip_blocks: tokens without white
 /// space and comments. An error comes as a last token, so that an earlier error of the parser wins.
 /// The source must be valid UTF-8.
-std::vector<Token> tokenize(Arena &arena, std::string_view source);
+/// Throws ParseLimit for more than `most` tokens.
+std::vector<Token> tokenize(Arena &arena, std::string_view source, std::size_t most);
 
 /// How messages name a kind of token: "end of statement block", "=".
 std::string_view describe(TokenType type);

@@ -365,6 +365,7 @@ Value strftime_now(Runtime &runtime, const Value &, const Arguments &arguments) 
     if (code == 'z' || code == 'Z') {
       continue; // a local time without zone prints none
     }
+    runtime.spend(8);
     std::string directive{'%', code};
     if ((code == '-' || code == '_' || code == '0' || code == '^' || code == '#' || code == 'E' ||
          code == 'O') &&

@@ -17,7 +17,8 @@ namespace headwater::jinja {
 class Parser {
 public:
   Parser(Program &program, std::string_view source)
-      : program_(program), arena_(program.arena), tokens_(tokenize(program.arena, source)) {
+      : program_(program), arena_(program.arena),
+        tokens_(tokenize(program.arena, source, program.limits.tokens)) {
     check_token();
   }
 
@@ -121,6 +122,9 @@ private:
     auto found = names_.find(text);
     if (found != names_.end()) {
       return found->second;
+    }
+    if (names_.size() >= program_.limits.names) {
+      throw ParseLimit{"the template has too many different names and texts", current().line};
     }
     const Str *name = share_str(arena_, text, false);
     name->hash = static_cast<std::uint32_t>(hash_text(text));

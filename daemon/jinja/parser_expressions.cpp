@@ -245,6 +245,15 @@ Node *Parser::parse_primary(bool with_namespace) {
 }
 
 Value Parser::number(const Token &token) {
+  if (token.type == Type::integer && token.text.size() < 18 &&
+      (token.text.size() == 1 || token.text[0] != '0') &&
+      token.text.find_first_not_of("0123456789") == std::string_view::npos) {
+    std::int64_t small = 0;
+    for (char digit : token.text) {
+      small = small * 10 + (digit - '0');
+    }
+    return small;
+  }
   Limits limits;
   limits.allocation_bytes = std::size_t{1} << 20U;
   Runtime scratch(limits, Clock{});

@@ -32,7 +32,8 @@ struct Frame {
 
 class Resolver {
 public:
-  explicit Resolver(Program &program) : program_(program), arena_(program.arena) {}
+  explicit Resolver(Program &program)
+      : program_(program), arena_(program.arena), work_{program.limits.parse_steps} {}
 
   void run() {
     for (Node *node : program_.body) {
@@ -59,6 +60,7 @@ private:
 
   Function *new_function(Function *outer) {
     functions_.push_back(std::make_unique<Function>());
+    functions_.back()->work = &work_;
     functions_.back()->outer = outer;
     functions_.back()->depth = outer == nullptr ? 0 : outer->depth + 1;
     return functions_.back().get();
@@ -95,6 +97,7 @@ private:
     return make_str(arena_, text);
   }
   std::int32_t variable(const Str *name) {
+    work_.spend(program_.context_names.size());
     for (std::size_t i = 0; i < program_.context_names.size(); ++i) {
       if (program_.context_names[i] == name) {
         return static_cast<std::int32_t>(i);
@@ -107,6 +110,7 @@ private:
   void collect_blocks(Node *node) {
     any_node(node, [&](const Node *other) {
       if (other->op == Op::block) {
+        work_.spend(blocks_.size());
         for (const Node *known : blocks_) {
           if (known->name == other->name) {
             std::string shown;
@@ -149,6 +153,7 @@ private:
       analyze(scope, node->a);
       std::vector<Scope> branches;
       for (Nodes part : {node->items, node->extra, node->more}) {
+        work_.spend(scope.refs.size() + scope.loads.size() + scope.stores.size());
         Scope branch = scope;
         analyze(branch, part);
         branches.push_back(std::move(branch));
@@ -618,6 +623,7 @@ private:
 
   Program &program_;
   Arena &arena_;
+  LookUps work_;
   std::vector<std::unique_ptr<Function>> functions_;
   std::vector<std::unique_ptr<Scope>> scopes_;
   std::vector<Node *> blocks_;

@@ -43,6 +43,8 @@ public:
   std::vector<const Namespace *> shown; ///< namespaces whose repr() is being written
 
   void spend(std::int64_t steps) { work.spend(steps); }
+  /// Cost of looking at that many bytes one by one.
+  void spend_slow(std::size_t bytes) { work.spend(static_cast<std::int64_t>(bytes >> 3U) + 1); }
   /// Cost of handling that many bytes.
   void spend_bytes(std::size_t bytes) { work.spend(static_cast<std::int64_t>(bytes >> 6U) + 1); }
 

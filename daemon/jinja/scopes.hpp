@@ -1,6 +1,7 @@
 #pragma once
 
 #include "daemon/jinja/ast.hpp"
+#include "daemon/jinja/lexer.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -12,8 +13,20 @@
 /// tree.
 namespace headwater::jinja::scoping {
 
+/// What is left of the bound on look-ups of names.
+struct LookUps {
+  std::int64_t left;
+  void spend(std::size_t entries) {
+    left -= static_cast<std::int64_t>(entries);
+    if (left < 0) {
+      throw ParseLimit{"the template's names take too much work to resolve", 0};
+    }
+  }
+};
+
 /// A Python function of the compiled template.
 struct Function {
+  LookUps *work;
   Function *outer;
   int depth;
   struct Local {
@@ -25,6 +38,7 @@ struct Function {
   int loops = 0;
 
   std::int32_t slot(int level, int space, const Str *name) {
+    work->spend(locals.size());
     for (std::size_t i = 0; i < locals.size(); ++i) {
       if (locals[i].name == name && locals[i].level == level && locals[i].space == space) {
         return static_cast<std::int32_t>(i);
@@ -66,6 +80,7 @@ struct Scope {
   std::vector<const Str *> stores;
 
   const Ident *find_own(const Str *name) const {
+    function->work->spend(refs.size() + 1);
     for (const Reference &ref : refs) {
       if (ref.name == name) {
         return &ref.ident;
@@ -83,6 +98,7 @@ struct Scope {
   }
   const ScopeLoad *find_load(const Ident &ident) const {
     for (const Scope *scope = this; scope != nullptr; scope = scope->parent) {
+      function->work->spend(scope->loads.size() + 1);
       for (const ScopeLoad &load : scope->loads) {
         if (load.ident == ident) {
           return &load;
@@ -92,6 +108,7 @@ struct Scope {
     return nullptr;
   }
   void set_load(const Ident &ident, Action action, const Ident &from, const Str *name) {
+    function->work->spend(loads.size());
     for (ScopeLoad &load : loads) {
       if (load.ident == ident) {
         load = {ident, action, from, name};
@@ -113,6 +130,7 @@ struct Scope {
     return ident;
   }
   bool stored(const Str *name) const {
+    function->work->spend(stores.size());
     return std::find(stores.begin(), stores.end(), name) != stores.end();
   }
   void add_store(const Str *name) {

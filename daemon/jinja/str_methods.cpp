@@ -65,7 +65,7 @@ template <std::size_t N> struct Name {
 template <std::string (*map)(std::string_view), Name name>
 Value mapped(Runtime &runtime, const Value &self, const Arguments &arguments) {
   positional(arguments, name.text, 0, 0);
-  runtime.spend_bytes(text_of(self).bytes * std::size_t{4});
+  runtime.spend_slow(text_of(self).bytes);
   return made(runtime, self, map(text_of(self).view()));
 }
 
@@ -252,7 +252,7 @@ Value str_splitlines(Runtime &runtime, const Value &self, const Arguments &argum
   Bound bound("splitlines", arguments, {"keepends"}, 0);
   bool keep = bound[0] != nullptr && truth(*bound[0]);
   std::string_view text = text_of(self).view();
-  runtime.spend_bytes(text.size());
+  runtime.spend_slow(text.size());
   std::vector<Value> lines;
   std::size_t start = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -400,6 +400,7 @@ Value justify(Runtime &runtime, const Value &self, const Arguments &arguments,
   }
   auto missing = static_cast<std::size_t>(width) - text.length;
   runtime.arena.check(missing * fill.size());
+  runtime.spend_slow(missing * fill.size());
   // str.center puts the odd one on the left when the width is odd.
   std::size_t left = side == Side::left ? 0
                      : side == Side::right
@@ -437,6 +438,7 @@ Value str_zfill(Runtime &runtime, const Value &self, const Arguments &arguments)
   }
   auto missing = static_cast<std::size_t>(width) - text.length;
   runtime.arena.check(missing);
+  runtime.spend_slow(missing);
   std::string out(text.view());
   bool sign = !out.empty() && (out[0] == '+' || out[0] == '-');
   out.insert(sign ? 1 : 0, missing, '0');
@@ -453,13 +455,14 @@ Value str_expandtabs(Runtime &runtime, const Value &self, const Arguments &argum
   std::string out;
   std::int64_t column = 0;
   std::string_view text = text_of(self).view();
+  runtime.spend_slow(text.size());
   for (std::size_t at = 0; at < text.size();) {
     std::size_t start = at;
     char32_t point = next_code_point(text, at);
     if (point == '\t') {
       std::int64_t spaces = size > 0 ? size - column % size : 0;
       runtime.arena.check(out.size() + static_cast<std::size_t>(spaces));
-      runtime.spend_bytes(static_cast<std::size_t>(spaces));
+      runtime.spend_slow(static_cast<std::size_t>(spaces));
       out.append(static_cast<std::size_t>(spaces), ' ');
       column += spaces;
       continue;
@@ -475,6 +478,7 @@ Value remove_end(Runtime &runtime, const Value &self, const Arguments &arguments
   std::span<const Value> given = positional(arguments, name, 1, 1);
   std::string_view end = need_text(given[0], fmt::format("{}() argument must be str", name)).view();
   std::string_view text = text_of(self).view();
+  runtime.spend_bytes(end.size());
   if (prefix ? text.starts_with(end) : (!end.empty() && text.ends_with(end))) {
     return prefix ? piece(runtime, self, end.size(), text.size())
                   : piece(runtime, self, 0, text.size() - end.size());

@@ -67,6 +67,9 @@ std::int64_t search(Runtime &runtime, const Value &self, const Arguments &argume
     return -1;
   }
   std::string_view wanted = given[0].string->view();
+  if (last) {
+    runtime.spend_slow(where.text.size()); // the library's backward search looks at each byte
+  }
   std::size_t found = last ? where.text.rfind(wanted) : where.text.find(wanted);
   if (found == std::string_view::npos) {
     return -1;
@@ -99,7 +102,7 @@ Value str_count(Runtime &runtime, const Value &self, const Arguments &arguments)
   if (!given[0].is_string()) {
     raise(ErrorClass::TypeError, fmt::format("must be str, not {}", type_name(given[0])));
   }
-  runtime.spend_bytes(self.string->bytes);
+  runtime.spend_slow(self.string->bytes);
   Window where = window(runtime, *self.string, given, 1);
   std::string_view wanted = given[0].string->view();
   if (!where.inside) {

@@ -81,7 +81,7 @@ private:
   }
 
   void text(std::string_view text) {
-    runtime_.spend_bytes(text.size());
+    runtime_.spend_slow(text.size());
     out_ += '"';
     for (std::size_t at = 0; at < text.size();) {
       char c = text[at];

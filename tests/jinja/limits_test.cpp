@@ -33,6 +33,17 @@ std::string repeated(std::string_view text, int times) {
   return out;
 }
 
+/// The text for each number below `count`, the number in place of '#'.
+std::string numbered(std::string_view text, int count) {
+  std::string out;
+  std::size_t mark = text.find('#');
+  for (int i = 0; i < count; ++i) {
+    out +=
+        std::string(text.substr(0, mark)) + std::to_string(i) + std::string(text.substr(mark + 1));
+  }
+  return out;
+}
+
 struct Hostile {
   const char *name;
   std::string source;
@@ -98,6 +109,26 @@ INSTANTIATE_TEST_SUITE_P(
                 repeated("{% for a in [1] %}", 60) + repeated("{% endfor %}", 60)},
         Hostile{"Braces", repeated("{", 1 << 20)}, Hostile{"Openings", repeated("{{", 1 << 19)},
         Hostile{"Tags", repeated("{%", 1 << 19)}, Hostile{"Unclosed", "{% for m in messages %}"},
+        Hostile{"ManyNames", numbered("{{ a# }}", 60000)},
+        Hostile{"ManyMacros", numbered("{% macro m#() %}{% endmacro %}", 20000)},
+        Hostile{"ManyBlocks", numbered("{% block b# %}{% endblock %}", 20000)},
+        Hostile{"ManyTokens", "{{ [" + repeated("1,", 200000) + "] }}"},
+        Hostile{"NamesInNestedScopes", repeated("{% with a=1 %}", 90) + numbered("{{ v# }}", 3900) +
+                                           repeated("{% endwith %}", 90)},
+        Hostile{"StoresInNestedBranches", repeated("{% if 1 %}", 60) +
+                                              numbered("{% set v# = 1 %}", 3900) +
+                                              repeated("{% endif %}", 60)},
+        Hostile{"NamedCharacters", "{{ '" + repeated("\\N{SNOWMAN}", 20000) + "' }}"},
+        Hostile{"NarrowWrap", "{{ ('a' * 3000000)|wordwrap(1) }}"},
+        Hostile{"BracketsAroundAddresses", "{{ ('(' * 3000000)|urlize }}"},
+        Hostile{"ManyPrecisions", "{% for i in range(99999) %}{{ '%.9999f' % 1e308 }}{% endfor %}"},
+        Hostile{"ManyTimes", "{{ strftime_now('%c' * 300000) }}"},
+        Hostile{"ManyWords", "{% set a = 'ab ' * 90000 %}{% for i in range(99999) %}{% set b = "
+                             "a|wordcount %}{% endfor %}"},
+        Hostile{"ManyJsonTexts", "{% set a = 'ab ' * 90000 %}{% for i in range(99999) %}{% set b = "
+                                 "a|tojson %}{% endfor %}"},
+        Hostile{"ManyEntities", "{% set a = '&' * 300000 %}{% for i in range(99999) %}{% set b = "
+                                "a|striptags %}{% endfor %}"},
         Hostile{"Quadratic",
                 "{% set a = 'ab' * 200000 %}{% for i in range(99999) %}{{ 'x' in a }}{% endfor %}"},
         Hostile{"ManyEscapes", "{% set a = '<' * 1000000 %}{% for i in range(9999) %}{% set b = "

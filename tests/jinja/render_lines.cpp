@@ -1,10 +1,11 @@
 // Renders one JSON line after another from standard input, {"template", "variables"}, and answers
 // each with
 // {"output", "spans"} or {"error", "message", "line"}: what the comparison with the real jinja2
-// runs.
+// runs. A task that is "timed" is answered with its "milliseconds" of processor time too.
 
 #include "daemon/jinja/jinja.hpp"
 
+#include <ctime>
 #include <iostream>
 #include <string>
 
@@ -19,6 +20,7 @@ int main() {
   while (std::getline(std::cin, line)) {
     OrderedJson answer;
     OrderedJson task = OrderedJson::parse(line, nullptr, false);
+    const std::clock_t begin = std::clock();
     auto parsed = jinja::parse(task["template"].get<std::string>());
     jinja::TemplateError error;
     bool good = parsed.has_value();
@@ -37,6 +39,9 @@ int main() {
       }
     } else {
       error = parsed.error();
+    }
+    if (task.value("timed", false)) {
+      answer["milliseconds"] = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     }
     if (!good) {
       answer["error"] = error.error;
