@@ -223,9 +223,10 @@ void fill_ground(Plan &plan, const Graph &graph, const Json &config, const PlanO
   }
   plan.rests_on.push_back(fmt::format(
       "Conservative peak: the larger of {} x reference and the physical model.", peak_factor));
-  plan.rests_on.push_back("Serving: caches and states in 16 bits; the multi-token-prediction layer "
-                          "keeps none. Fits with 15 % of a "
-                          "card kept free.");
+  plan.rests_on.push_back(fmt::format(
+      "Serving: caches and states in 16 bits{}. Fits with 15 % of a card kept free.",
+      plan.parameters && plan.parameters->mtp > 0 ? "; the multi-token-prediction layer keeps none"
+                                                  : ""));
   plan.rests_on.push_back("Cost: list price, 10 epochs of 50,000 sequences in batches of 32.");
   if (unnamed_choice(graph)) {
     plan.rests_on.push_back(

@@ -122,8 +122,10 @@ estimator::PlanOptions options_of(const PlanCommand &command) {
 Result<Plan> plan_source(const Source &source, const estimator::PlanOptions &options) {
   Result<Plan> plan = estimator::plan(source.config, options);
   if (!plan) {
-    if (plan.error().code == Errc::malformed)
+    if (plan.error().code == Errc::malformed) {
+      plan.error().message += "; correct that key in the config, a size is never guessed";
       return wrap(source.name, std::move(plan.error()));
+    }
     return plan;
   }
   plan->source = source.name;

@@ -231,7 +231,7 @@ std::string head_section(const Plan &plan, const Ink &ink) {
     text += fmt::format("  stored: {} scalars\n", with_thousands(*plan.parameters->stored));
   }
   if (plan.layers > 0) {
-    text += fmt::format("  {} layers", plan.layers);
+    text += fmt::format("  drawn as {} nodes", plan.layers);
     if (plan.context > 0)
       text += fmt::format(", context {} tokens", with_thousands(plan.context));
     text += '\n';
@@ -258,6 +258,11 @@ std::string plan_page(const Plan &plan, bool colour) {
   }
   if (!plan.structure.empty())
     text += finding_section(plan, ink);
+  if (plan.reading == "unknown") {
+    text += wrapped("No figure is guessed. Where the weight files are at hand, --reconcile FOLDER "
+                    "counts what they hold.",
+                    "  ", "  ");
+  }
   if (!plan.regime.empty() || !plan.rests_on.empty()) {
     text += ink.bold("What this rests on") + "\n";
     if (!plan.regime.empty())
