@@ -215,8 +215,7 @@ public:
     }
     double_bos();
     if (result_.findings.empty() && before_text_ != after_text_) {
-      add("template.text", "The text of the template changed; nothing that it renders did.", "",
-          "");
+      text_alone();
     }
     return std::move(result_);
   }
@@ -293,7 +292,8 @@ private:
       }
       Excerpt part = excerpt(old.text, now.text);
       result_.probes.push_back({probe.id, probe.ability, std::move(part.before),
-                                std::move(part.after), !old.good, !now.good, old.error, now.error});
+                                std::move(part.after), !old.good, !now.good, old.error, now.error,
+                                probe.ordinary});
     }
   }
 
@@ -301,6 +301,9 @@ private:
     std::vector<const ProbeDifference *> broken;
     std::vector<const ProbeDifference *> mended;
     for (const ProbeDifference &difference : result_.probes) {
+      if (!difference.ordinary) {
+        continue;
+      }
       if (difference.after_failed && !difference.before_failed) {
         broken.push_back(&difference);
       } else if (difference.before_failed && !difference.after_failed) {
@@ -329,7 +332,7 @@ private:
     const ProbeDifference *first = nullptr;
     std::size_t count = 0;
     for (const ProbeDifference &difference : result_.probes) {
-      if (difference.before_failed || difference.after_failed) {
+      if (difference.before_failed || difference.after_failed || !difference.ordinary) {
         continue;
       }
       if (without_space(before(difference.probe).text) !=
@@ -554,7 +557,7 @@ private:
     for (const ProbeDifference &difference : result_.probes) {
       bool grouped =
           std::find(explained_.begin(), explained_.end(), difference.probe) != explained_.end();
-      if (difference.before_failed || difference.after_failed || grouped) {
+      if (difference.before_failed || difference.after_failed || grouped || !difference.ordinary) {
         continue;
       }
       bool plain = difference.probe.starts_with("single") || difference.probe == "multi" ||
@@ -576,6 +579,27 @@ private:
         fmt::format("Conversations render differently ({}{}): {}.", first->ability, more(count),
                     changed(first->before, first->after)),
         first->before, first->after);
+  }
+
+  /// An edit that no ordinary request notices.
+  void text_alone() {
+    const auto odd = std::find_if(result_.probes.begin(), result_.probes.end(),
+                                  [](const ProbeDifference &item) { return !item.ordinary; });
+    if (odd == result_.probes.end()) {
+      return add("template.text", "The text of the template changed; nothing that it renders did.",
+                 "", "");
+    }
+    std::string what =
+        odd->after_failed && !odd->before_failed ? "now fails: " + plain_text(odd->error_after)
+        : odd->before_failed && !odd->after_failed
+            ? "now renders, where it failed before: " + plain_text(odd->error_before)
+        : odd->after_failed ? "fails with another error: " + plain_text(odd->error_after)
+                            : "renders differently: " + changed(odd->before, odd->after);
+    add("template.text",
+        fmt::format("The text of the template changed; nothing that an ordinary request renders "
+                    "did. A conversation that none sends ({}) {}.",
+                    odd->ability, what),
+        odd->before, odd->after);
   }
 
   void double_bos() {

@@ -30,7 +30,7 @@ struct TemplateContext {
 /// template.generation-prompt, template.turn-marker, template.system-prompt, template.tools,
 /// template.reasoning, template.double-bos, template.rendering (another rendered difference),
 /// template.whitespace (only white space of the rendering differs), template.text (nothing rendered
-/// differs).
+/// differs, or only what no real request asks for).
 struct TemplateFinding {
   std::string kind;
   std::string sentence;
@@ -48,6 +48,7 @@ struct ProbeDifference {
   bool after_failed = false;
   std::string error_before; ///< "UndefinedError: 'x' is undefined", "" when it rendered
   std::string error_after;
+  bool ordinary = true; ///< false when no real request asks for such a conversation
 };
 
 struct TemplateComparison {

@@ -11,7 +11,8 @@ const std::vector<Probe> &probe_conversations() {
     std::vector<Probe> list;
     OrderedJson rows = OrderedJson::parse(probes_json, nullptr, false);
     for (const OrderedJson &row : rows) {
-      list.push_back({row.value("id", ""), row.value("ability", ""), row["variables"].dump()});
+      list.push_back({row.value("id", ""), row.value("ability", ""), row.value("ordinary", true),
+                      row["variables"].dump()});
     }
     return list;
   }();

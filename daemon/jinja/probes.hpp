@@ -13,6 +13,7 @@ namespace headwater::jinja {
 struct Probe {
   std::string id;
   std::string ability;   ///< in a few words, for a person
+  bool ordinary = true;  ///< false for what no real request sends: a failure there hurts nobody
   std::string variables; ///< JSON text of the variables
 };
 

@@ -100,6 +100,15 @@ INSTANTIATE_TEST_SUITE_P(
              "}}{% endif %}" +
                  plain,
              "template.raises", "no system"},
+        Case{"RaisesWithoutAnyMessage", plain,
+             "{{ bos_token }}{% if messages[0].role == 'system' %}{% endif %}" +
+                 plain.substr(plain.find("{% for")),
+             "template.text", "no message at all) now fails: UndefinedError"},
+        Case{"RaisesForUnknownRoles", plain,
+             "{% for m in messages if m.role not in ['user', 'assistant', 'system', 'tool', "
+             "'developer'] %}{{ raise_exception('unknown role') }}{% endfor %}" +
+                 plain,
+             "template.text", "an ordinary request"},
         Case{"NoLongerRaises",
              "{% if messages and messages[0].role == 'system' %}{{ raise_exception('no system') "
              "}}{% endif %}" +
