@@ -238,6 +238,7 @@ void set_bases(mustache::data &data, const std::vector<store::BaseComparison> &b
     row.set("base_name", comparison.base);
     row.set("base_url", root + "models/" + comparison.base + "/");
     row.set("verdict", base_verdict(comparison));
+    row.set("differs", !comparison.changes.empty());
     row.set("head", comparison.sha.substr(0, 12));
     row.set("base_head", comparison.base_sha.substr(0, 12));
     mustache::data differences{mustache::data::type::list};
@@ -390,7 +391,8 @@ std::string repo_html(const RepoPage &page) {
     data.set("head_date", repo.head_date);
     data.set("head_day", day_of(repo.head_date));
   }
-  data.set("revision_count", std::to_string(repo.revision_count));
+  data.set("revision_count", fmt::format("{} revision{}", repo.revision_count,
+                                          repo.revision_count == 1 ? "" : "s"));
   mustache::data advisories{mustache::data::type::list};
   for (const store::AdvisoryRecord &record : page.advisories) {
     const Advisory &advisory = record.advisory;

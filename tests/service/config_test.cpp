@@ -54,6 +54,7 @@ history = "all"
 concurrency = 2
 [advisories]
 prefix = "x_ACME"
+settle = "2h"
 [control]
 socket = "/tmp/c.sock"
 [log]
@@ -80,6 +81,7 @@ level = "high"
   EXPECT_EQ(config->trusted_proxies, std::vector<std::string>{"10.0.0.1"});
   EXPECT_EQ(config->public_url, "https://models.example.org");
   EXPECT_EQ(config->poll_interval, std::chrono::minutes(5));
+  EXPECT_EQ(config->settle, std::chrono::hours(2));
   ASSERT_EQ(config->watches.size(), 2U);
   EXPECT_EQ(config->watches[0].history, "all") << "a watch without a history takes poll.history";
   EXPECT_EQ(config->watches[1].history, "3");
