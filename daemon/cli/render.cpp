@@ -118,6 +118,20 @@ Result<std::string> template_of(const fs::path &folder, const TokenizerConfig &c
       }
     }
   }
+  // Last, what a processor alone reads.
+  if (named.empty() && fs::exists(folder / "chat_template.json")) {
+    Result<std::string> text = read_text(folder / "chat_template.json");
+    Result<OrderedJson> json =
+        text ? parse_ordered_json(*text) : fail(Errc::bad_input, text.error().message);
+    if (!json) {
+      return fail(Errc::bad_input, fmt::format("{}: {}", (folder / "chat_template.json").string(),
+                                               json.error().message));
+    }
+    if (json->is_object() && json->contains("chat_template") &&
+        (*json)["chat_template"].is_string()) {
+      named["default"] = (*json)["chat_template"];
+    }
+  }
   return pick(named, tools, folder);
 }
 
@@ -128,18 +142,21 @@ int bad(std::ostream &err, const std::string &message) {
 
 int failed_render(const RenderOptions &options, const jinja::TemplateError &error,
                   std::ostream &out, std::ostream &err) {
-  int line = error.line != 0 ? error.line : error.near_line;
   if (options.json) {
     OrderedJson answer;
     answer["error"] = error.error;
     answer["message"] = error.message;
-    if (line != 0) {
-      answer["line"] = line;
+    if (error.line != 0) {
+      answer["line"] = error.line;
+    } else if (error.near_line != 0) {
+      answer["near_line"] = error.near_line; // ours: the exception itself names none
     }
     out << answer.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
   } else {
-    err << "headwater render: " << options.template_path
-        << (line != 0 ? fmt::format(", line {}", line) : "") << ": " << error.error
+    std::string place = error.line != 0        ? fmt::format(", line {}", error.line)
+                        : error.near_line != 0 ? fmt::format(", near line {}", error.near_line)
+                                               : "";
+    err << "headwater render: " << options.template_path << place << ": " << error.error
         << (error.message.empty() ? "" : ": ") << error.message << '\n';
   }
   return exit_does_not_render;

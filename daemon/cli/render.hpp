@@ -13,9 +13,11 @@ struct RenderOptions {
   bool json = false;
 };
 
-/// Renders a chat template and writes the prompt, or {"output"} or {"error","message","line"?} with
-/// --json. A folder's template is the one its tokenizer finds: chat_template.jinja before
-/// tokenizer_config.json, "tool_use" when the variables have tools. Returns 0, 1 when the template
+/// Renders a chat template and writes the prompt, or with --json {"output"} or
+/// {"error","message","line"? | "near_line"?}: `line` where the exception itself names one, else
+/// the statement that was running. A folder's template is the one its tokenizer finds:
+/// chat_template.jinja before tokenizer_config.json before chat_template.json, "tool_use" when the
+/// variables have tools. Returns 0, 1 when the template
 /// does not render, 2 for bad input.
 int run_render(const RenderOptions &options, std::ostream &out, std::ostream &err);
 
