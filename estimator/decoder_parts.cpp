@@ -117,7 +117,8 @@ void bailing_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec) {
   const std::int64_t group =
       std::max<std::int64_t>(1, decoder.config.size_or("layer_group_size", 1));
   const std::string_view type = type_of(decoder, index);
-  const bool linear = type.empty() ? (index + 1) % group != 0 : linear_type(type);
+  const bool predicts = index >= decoder.layers; // prediction layers have softmax attention
+  const bool linear = !predicts && (type.empty() ? (index + 1) % group != 0 : linear_type(type));
   spec.mixer = linear ? MixerKind::gated_delta : MixerKind::recurrent;
 }
 

@@ -24,8 +24,10 @@ struct Row {
 };
 
 constexpr std::array rows = {
+    Row{"bailing_hybrid", Form::extra_layer, "num_nextn_predict_layers", 0},
     Row{"deepseek_v3", Form::extra_layer_whole, "num_nextn_predict_layers", 0},
     Row{"deepseek_v32", Form::extra_layer_whole, "num_nextn_predict_layers", 0},
+    Row{"deepseek_v4", Form::apart, "num_nextn_predict_layers", 0},
     Row{"glm4_moe", Form::extra_layer_whole, "num_nextn_predict_layers", 0},
     Row{"glm4_moe_lite", Form::extra_layer, "num_nextn_predict_layers", 0},
     Row{"glm_moe_dsa", Form::extra_layer, "num_nextn_predict_layers", 0},
@@ -77,7 +79,9 @@ void apart_layers(Decoder &decoder, std::int64_t count) {
   builder.norm("pre_fc_norm_embedding", hidden);
   builder.norm("pre_fc_norm_hidden", hidden);
   LayerSpec spec = plan_layer(decoder, decoder.layers - 1);
-  spec.mixer = MixerKind::attention;
+  if (spec.mixer == MixerKind::gated_delta) {
+    spec.mixer = MixerKind::attention;
+  }
   for (std::int64_t index = 0; index < count; ++index) {
     const std::array<std::int64_t, 1> here = {index};
     const auto layer = builder.over("layers", here);

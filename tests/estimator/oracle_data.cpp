@@ -39,7 +39,8 @@ std::string inflate_file(const std::filesystem::path &path) {
   return text;
 }
 
-// `a.{0..3}.b` stands for four names.
+} // namespace
+
 void add_expanded(const std::string &name, const std::string &value,
                   std::map<std::string, std::string> &tensors) {
   const std::size_t open = name.find('{');
@@ -56,8 +57,6 @@ void add_expanded(const std::string &name, const std::string &value,
                  tensors);
   }
 }
-
-} // namespace
 
 std::optional<std::filesystem::path> shared_folder() {
   const char *given = std::getenv("HEADWATER_SHARED");
@@ -96,6 +95,20 @@ std::vector<Row> read_rows(const std::filesystem::path &shared) {
   return rows;
 }
 
+std::vector<PredictionRow> read_prediction_rows(const std::filesystem::path &shared) {
+  std::vector<PredictionRow> rows;
+  std::ifstream file(shared / "oracle" / "mtp.tsv");
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    const std::vector<std::string> fields = split(line, '\t');
+    if (fields.size() >= 6 && fields[5].starts_with("[[")) {
+      rows.push_back({(fields[0].starts_with("corpus/") ? "" : "oracle/") + fields[0], fields[5]});
+    }
+  }
+  return rows;
+}
+
 std::map<std::string, std::string> read_tensors(const std::filesystem::path &list) {
   std::map<std::string, std::string> tensors;
   std::istringstream text(inflate_file(list));
@@ -109,14 +122,14 @@ std::map<std::string, std::string> read_tensors(const std::filesystem::path &lis
   return tensors;
 }
 
-std::map<std::string, std::string> own_tensors(const Architecture &architecture) {
+std::map<std::string, std::string> own_tensors(const Architecture &architecture, bool mtp) {
   std::map<std::string, std::string> tensors;
   const Result<std::vector<Tensor>> expanded = expand(architecture.tensors);
   if (!expanded) {
     return tensors;
   }
   for (const Tensor &tensor : *expanded) {
-    if (!tensor.mtp && tensor.tied_to.empty()) {
+    if (tensor.mtp == mtp && tensor.tied_to.empty()) {
       tensors.emplace(tensor.name, fmt::format("{}{}", fmt::join(tensor.shape, ","),
                                                tensor.kind == TensorKind::buffer ? " buffer" : ""));
     }

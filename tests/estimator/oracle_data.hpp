@@ -28,11 +28,22 @@ struct Row {
 
 std::vector<Row> read_rows(const std::filesystem::path &shared);
 
+/// Adds a name, or all that it stands for: `a.{0..3}.b` is four.
+void add_expanded(const std::string &name, const std::string &value,
+                  std::map<std::string, std::string> &tensors);
+
 /// name -> "shape kind", ranges expanded, tied names left out.
 std::map<std::string, std::string> read_tensors(const std::filesystem::path &list);
 
-/// The same form of what was derived, prediction layers left out.
-std::map<std::string, std::string> own_tensors(const Architecture &architecture);
+/// The same form of what was derived: the model's own tensors, or those of its prediction layers.
+std::map<std::string, std::string> own_tensors(const Architecture &architecture, bool mtp = false);
+
+/// A row of mtp.tsv that was built, with its list of [name, shape] as JSON text.
+struct PredictionRow {
+  std::string config_file;
+  std::string tensors;
+};
+std::vector<PredictionRow> read_prediction_rows(const std::filesystem::path &shared);
 
 std::string read_file(const std::filesystem::path &path);
 

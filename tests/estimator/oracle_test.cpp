@@ -148,6 +148,42 @@ TEST(Oracle, DerivedListsAreThoseOfTransformers) {
   }
 }
 
+// Every tensor of the multi-token-prediction layers that the oracle lists is ours, by name and
+// shape.
+TEST(Oracle, PredictionLayersAreThoseOfTransformers) {
+  const auto shared = oracle::shared_folder();
+  if (!shared) {
+    GTEST_SKIP() << "no shared material";
+  }
+  int rows = 0;
+  for (const oracle::PredictionRow &row : oracle::read_prediction_rows(*shared)) {
+    const Result<Json> config = parse_json(oracle::read_file(*shared / row.config_file));
+    ASSERT_TRUE(config) << row.config_file;
+    const Result<Architecture> architecture = derive(*config);
+    if (!architecture || architecture->reading == Reading::unknown) {
+      continue; // a model with other parts than text
+    }
+    ++rows;
+    const auto own = oracle::own_tensors(*architecture, true);
+    const Result<Json> listed = parse_json(row.tensors);
+    ASSERT_TRUE(listed) << row.config_file;
+    std::map<std::string, std::string> theirs;
+    for (const Json &tensor : *listed) {
+      oracle::add_expanded(
+          tensor.at(0).get<std::string>(),
+          fmt::format("{}", fmt::join(tensor.at(1).get<std::vector<std::int64_t>>(), ",")), theirs);
+    }
+    for (const auto &[name, shape] : theirs) {
+      const auto found = own.find(name);
+      ASSERT_NE(found, own.end()) << row.config_file << ": " << name;
+      EXPECT_EQ(found->second.substr(0, found->second.find(' ')), shape)
+          << row.config_file << ": " << name;
+    }
+  }
+  fmt::print("prediction layers: {} configs, every name and shape\n", rows);
+  EXPECT_GE(rows, 25);
+}
+
 // A config that names only its type is its type's default config.
 TEST(Oracle, AbsentKeysTakeTheDefaultsOfTheirType) {
   const auto shared = oracle::shared_folder();
