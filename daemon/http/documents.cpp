@@ -76,9 +76,11 @@ Result<feeds::FrontPage> load_front(const RouteRequest &request) {
       return std::unexpected(deltas.error());
     std::ranges::move(*deltas, std::back_inserter(front.deltas));
   }
-  // By date, not by the order in which this installation happened to read them: the same on every one.
-  std::ranges::stable_sort(front.deltas, std::ranges::greater{},
-                           [](const store::DeltaRecord &record) -> const std::string & { return record.delta.date; });
+  // By date, not by the order in which this installation happened to read them: the same on every
+  // one.
+  std::ranges::stable_sort(
+      front.deltas, std::ranges::greater{},
+      [](const store::DeltaRecord &record) -> const std::string & { return record.delta.date; });
   if (front.deltas.size() > front_deltas)
     front.deltas.resize(front_deltas);
   return front;
@@ -126,7 +128,8 @@ Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
   for (const store::Revision &revision : page.revisions)
     if (revision.sha == page.repo.head)
       page.plan_json = revision.plan_json;
-  Result<std::vector<store::BaseComparison>> bases = public_comparisons(request.store, page.repo.id);
+  Result<std::vector<store::BaseComparison>> bases =
+      public_comparisons(request.store, page.repo.id);
   if (!bases)
     return std::unexpected(bases.error());
   page.bases = std::move(*bases);

@@ -60,15 +60,17 @@ std::int64_t newest_serial(store::Store &store, std::int64_t from) {
 
 } // namespace
 
-std::shared_ptr<net::EventChannel> EventHub::listen(store::Store &store,
-                                                    const std::string &last_id) {
+std::shared_ptr<net::EventChannel> EventHub::listen(store::Store &store, const std::string &last_id,
+                                                    const std::string &client) {
   announce(store);
   std::int64_t asked = -1;
   std::from_chars(last_id.data(), last_id.data() + last_id.size(), asked);
 
   const std::lock_guard lock(mutex_);
-  std::erase_if(channels_, [](const auto &channel) { return channel->closed(); });
-  if (channels_.size() >= max_listeners_)
+  std::erase_if(listeners_, [](const Listener &one) { return one.channel->closed(); });
+  const auto of_client = std::ranges::count(listeners_, client, &Listener::client);
+  if (listeners_.size() >= max_listeners_ ||
+      (!client.empty() && static_cast<std::size_t>(of_client) >= max_of_one_))
     return nullptr;
   auto channel = std::make_shared<net::EventChannel>();
   std::string greeting = "retry: 5000\n";
@@ -81,7 +83,7 @@ std::shared_ptr<net::EventChannel> EventHub::listen(store::Store &store,
           greeting += delta_event(record);
   }
   channel->push(std::move(greeting));
-  channels_.push_back(channel);
+  listeners_.push_back({channel, client});
   return channel;
 }
 
@@ -112,19 +114,19 @@ void EventHub::keep_alive() {
 
 void EventHub::close() {
   const std::lock_guard lock(mutex_);
-  for (const auto &channel : channels_)
-    channel->close();
-  channels_.clear();
+  for (const Listener &one : listeners_)
+    one.channel->close();
+  listeners_.clear();
 }
 
 std::size_t EventHub::listeners() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(
-      std::ranges::count_if(channels_, [](const auto &channel) { return !channel->closed(); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      listeners_, [](const Listener &one) { return !one.channel->closed(); }));
 }
 
 void EventHub::send_all(const std::string &text) {
-  std::erase_if(channels_, [&](const auto &channel) { return !channel->push(text); });
+  std::erase_if(listeners_, [&](const Listener &one) { return !one.channel->push(text); });
 }
 
 } // namespace headwater::http

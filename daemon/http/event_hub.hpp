@@ -20,11 +20,13 @@ namespace headwater::http {
 /// thread may call any member.
 class EventHub {
 public:
-  explicit EventHub(std::size_t max_listeners = 256) : max_listeners_(max_listeners) {}
+  explicit EventHub(std::size_t max_listeners = 256, std::size_t max_of_one = 32)
+      : max_listeners_(max_listeners), max_of_one_(max_of_one) {}
 
-  /// A new listener, or null when there are too many. `last_id` is the Last-Event-ID it sent, ""
-  /// for none.
-  std::shared_ptr<net::EventChannel> listen(store::Store &store, const std::string &last_id);
+  /// A new listener, or null when there are too many, in all or of `client` ("" is not counted).
+  /// `last_id` is the Last-Event-ID it sent, "" for none.
+  std::shared_ptr<net::EventChannel> listen(store::Store &store, const std::string &last_id,
+                                            const std::string &client = {});
   /// Sends the deltas stored since the last call. To be called after each commit.
   void announce(store::Store &store);
   /// A comment to every listener, so that dead connections are noticed; about every 20 s.
@@ -34,12 +36,17 @@ public:
   std::size_t listeners() const;
 
 private:
+  struct Listener {
+    std::shared_ptr<net::EventChannel> channel;
+    std::string client;
+  };
   void send_all(const std::string &text);
 
   mutable std::mutex mutex_;
   std::size_t max_listeners_;
+  std::size_t max_of_one_;
   std::int64_t last_serial_ = -1;
-  std::vector<std::shared_ptr<net::EventChannel>> channels_;
+  std::vector<Listener> listeners_;
 };
 
 } // namespace headwater::http

@@ -1,6 +1,7 @@
 #include "daemon/http/site.hpp"
 
 #include "daemon/http/cache.hpp"
+#include "daemon/http/client_address.hpp"
 #include "daemon/http/osv_api.hpp"
 #include "daemon/http/routes.hpp"
 #include "daemon/http/visibility.hpp"
@@ -83,7 +84,8 @@ private:
                         {"X-Accel-Buffering", "no"}};
     if (request.method == "HEAD")
       return response;
-    response.events = options_.events->listen(store_, last != nullptr ? *last : std::string());
+    response.events = options_.events->listen(store_, last != nullptr ? *last : std::string(),
+                                              client_address(request, options_.trusted_proxies));
     if (response.events == nullptr) {
       net::Response full =
           json_error(503, "too_many_listeners", "Too many listeners: read /feed.json instead.");

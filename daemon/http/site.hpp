@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace headwater::store {
 class Store;
@@ -22,11 +23,12 @@ struct SiteOptions {
   std::string hub_origin = "https://huggingface.co"; ///< where repos live, no trailing slash
   std::string title = "Headwater";
   std::string version = "0.1.0";
-  std::size_t cache_bytes = 32U << 20U;  ///< bound of the response cache; 0 = no cache
-  std::function<TimePoint()> clock = {}; ///< for ages in badges; empty = the system's
-  std::shared_ptr<EventHub> events = {}; ///< empty: /events answers 404
-  net::Handler plan_handler = {};        ///< POST /api/v1/plan; empty = 404
-  net::Handler hook_handler = {};        ///< POST /hooks/huggingface; empty = 404
+  std::vector<std::string> trusted_proxies = {}; ///< addresses that may name the client's
+  std::size_t cache_bytes = 32U << 20U;          ///< bound of the response cache; 0 = no cache
+  std::function<TimePoint()> clock = {};         ///< for ages in badges; empty = the system's
+  std::shared_ptr<EventHub> events = {};         ///< empty: /events answers 404
+  net::Handler plan_handler = {};                ///< POST /api/v1/plan; empty = 404
+  net::Handler hook_handler = {};                ///< POST /hooks/huggingface; empty = 404
 };
 
 /// The public listener's handler: every path of the table in routes.cpp, conditional requests,

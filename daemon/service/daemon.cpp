@@ -247,6 +247,7 @@ private:
     site_.title = config.title;
     site_.version = version;
     site_.cache_bytes = config.cache_bytes;
+    site_.trusted_proxies = config.trusted_proxies;
     site_.clock = options_.clock;
     site_.events = events_;
     site_handler_ = http::make_site(*store_, site_);

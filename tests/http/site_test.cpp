@@ -1,4 +1,5 @@
 #include "daemon/http/cache.hpp"
+#include "daemon/http/client_address.hpp"
 #include "daemon/http/export.hpp"
 #include "daemon/http/routes.hpp"
 #include "tests/http/world.hpp"
@@ -307,6 +308,45 @@ TEST_F(SiteTest, ExportsEveryPathTheSameEachTime) {
     EXPECT_TRUE(std::filesystem::exists(first + "/" + path)) << path;
   EXPECT_EQ(sample::read_file(first + "/models/acme/tiny/index.json"),
             ask("/models/acme/tiny/index.json").body);
+}
+
+TEST_F(SiteTest, OneClientCannotTakeAllListenersOfEvents) {
+  EventHub events(4, 2);
+  std::vector<std::shared_ptr<net::EventChannel>> kept;
+  for (const char *client : {"198.51.100.1", "198.51.100.1", "", ""})
+    EXPECT_NE(kept.emplace_back(events.listen(*store_, "", client)), nullptr) << client;
+  EXPECT_EQ(events.listen(*store_, "", "198.51.100.2"), nullptr) << "full";
+  kept[2]->close();
+  EXPECT_EQ(events.listen(*store_, "", "198.51.100.1"), nullptr) << "its share is taken";
+  EXPECT_NE(kept.emplace_back(events.listen(*store_, "", "198.51.100.2")), nullptr);
+}
+
+TEST(ClientAddress, IsNamedByTrustedProxiesAlone) {
+  struct Case {
+    const char *peer;
+    net::Headers headers;
+    const char *client;
+  };
+  const std::vector<std::string> proxies{"127.0.0.1", "10.0.0.1", "10.0.0.2"};
+  const Case cases[] = {
+      {"203.0.113.7", {}, "203.0.113.7"},
+      {"203.0.113.7", {{"X-Forwarded-For", "198.51.100.1"}}, "203.0.113.7"},
+      {"10.0.0.1", {{"X-Forwarded-For", "198.51.100.1"}}, "198.51.100.1"},
+      {"10.0.0.1", {{"x-forwarded-for", "made up, 198.51.100.1 , 10.0.0.2"}}, "198.51.100.1"},
+      {"10.0.0.1",
+       {{"X-Forwarded-For", "made up"}, {"X-Forwarded-For", "198.51.100.1"}},
+       "198.51.100.1"},
+      {"10.0.0.1", {{"X-Forwarded-For", std::string(500, '1')}}, "10.0.0.1"},
+      {"10.0.0.1", {}, "10.0.0.1"},
+      {"127.0.0.1", {}, ""},
+      {"::1", {{"X-Forwarded-For", "198.51.100.1"}}, ""},
+      {"", {}, ""}};
+  for (const Case &one : cases) {
+    net::Request request;
+    request.remote_address = one.peer;
+    request.headers = one.headers;
+    EXPECT_EQ(client_address(request, proxies), one.client) << one.peer;
+  }
 }
 
 } // namespace
