@@ -509,6 +509,10 @@ bool read_t5(const Config &config, Architecture &architecture, ReadErrors &error
   architecture.position = PositionKind::relative;
   architecture.head = true;
   architecture.tied_embeddings = config.flag("tie_word_embeddings", true);
+  if (!architecture.tied_embeddings && !traits->experts) {
+    architecture.reading_note = "published files hold the head that tie_word_embeddings false asks "
+                                "for; transformers ties it all the same";
+  }
   builder.embedding("shared", architecture.vocabulary, t5.hidden);
   for (const std::string_view side : {"encoder", "decoder"}) {
     const std::string name = fmt::format("{}.embed_tokens", side);

@@ -78,6 +78,23 @@ TEST(Derive, CountsArePublishedOnes) {
   }
 }
 
+// Types without a class in transformers are read from the layout that their repositories publish,
+// and say so.
+TEST(Derive, LayoutsOfOwnCodeAreNotCalledExact) {
+  for (const char *type : {"Klear", "PanguEmbedded", "baichuan", "chatglm", "hunyuan", "internlm2",
+                           "minicpm", "orion", "phi-msft", "qwen", "xverse", "minimax_m3"}) {
+    const Json config = {
+        {"model_type", type},          {"hidden_size", 64},        {"num_hidden_layers", 2},
+        {"num_attention_heads", 4},    {"num_key_value_heads", 4}, {"intermediate_size", 96},
+        {"moe_intermediate_size", 24}, {"num_experts", 4},         {"vocab_size", 100}};
+    const Result<Architecture> read = derive(config);
+    ASSERT_TRUE(read) << type << ": " << read.error().message;
+    EXPECT_EQ(read->reading, Reading::transformers_semantics) << type;
+    EXPECT_FALSE(read->reading_note.empty()) << type;
+    EXPECT_GT(read->counts.total, 0) << type;
+  }
+}
+
 TEST(Derive, UnknownTypeIsNoErrorAndNoGuess) {
   const Result<Architecture> read =
       derive(Json{{"model_type", "nobody-knows"}, {"hidden_size", 64}});
