@@ -1,13 +1,14 @@
 #include "daemon/diff/config_canonical.hpp"
 #include "daemon/diff/config_effect.hpp"
 #include "daemon/diff/config_keys.hpp"
+#include "daemon/diff/model_defaults.hpp"
 #include "daemon/diff/subjects.hpp"
 
-#include "estimator/defaults.hpp"
 #include "schemas/text.hpp"
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -33,21 +34,6 @@ bool told_elsewhere(const std::string &path, const std::string &pointer, const J
     return at == config.end() || at->is_null();
   };
   return pointer == "/eos_token_id" || (pointer == "/text_config/eos_token_id" && silent(before) && silent(after));
-}
-
-/// What a config takes for a key that it leaves out, as far as it is known for its model type.
-std::optional<Json> default_of(const Json &config, const std::string &key) {
-  const auto type = config.find("model_type");
-  if (type == config.end() || !type->is_string())
-    return std::nullopt;
-  const std::string_view row = estimator::type_defaults(type->get_ref<const std::string &>());
-  const std::string_view value = estimator::default_value(row, key);
-  if (value.empty())
-    return std::nullopt;
-  Json parsed = Json::parse(value, nullptr, false);
-  if (parsed.is_discarded())
-    parsed = Json(std::string(value));
-  return canonical_numbers(parsed);
 }
 
 /// Keys where an explicit null and an absent key are not the same thing to the code that reads them.
@@ -131,12 +117,16 @@ private:
     }
     if (a != nullptr && b != nullptr && a->is_object() && b->is_object() && key != "id2label" && key != "label2id")
       return compare(*a, *b, pointer, inner_group(group, key));
-    if ((a == nullptr || b == nullptr) && stands_without(key, a != nullptr ? *a : *b, a != nullptr ? after : before, group)) {
+    if ((a == nullptr || b == nullptr) && stands_without(key, a != nullptr ? *a : *b, a == nullptr, pointer, group)) {
       add("config.default-stated", pointer, a, b,
           fmt::format("{} {}; this is what holds without it.", plain_text(key, 60),
                       b != nullptr ? "is now stated as " + shown(*b) : "is no longer stated as " + shown(*a)));
       return;
     }
+    if (const ModelDefaults::Part *part = key == "model_type" ? part_of(false, pointer) : nullptr;
+        part != nullptr && !part->stated_decides)
+      return add("config.not-applied", pointer, a, b,
+                 describe("the model type", {pointer, key, a, b}) + " The whole model's type alone decides what this part is.");
     if (const Json &holder = a != nullptr ? before : after;
         (a == nullptr || b == nullptr) && group == "rope_parameters" && key == "type" && holder.value("rope_type", Json()) == *(a != nullptr ? a : b))
       return add("config.default-stated", pointer, a, b, "type repeats what rope_type says, for older readers.");
@@ -158,6 +148,13 @@ private:
     add(kind, pointer, a, b, std::move(sentence));
   }
 
+  /// Several keys can say together what others said before.
+  bool all_build_the_same() {
+    if (!builds_the_same_)
+      builds_the_same_ = builds_the_same(*left_.json, *right_.json);
+    return *builds_the_same_;
+  }
+
   /// A key of the text model, which is what the estimator builds.
   static bool of_text_model(const std::string &pointer) {
     return pointer.rfind('/') == 0 || pointer.starts_with("/text_config/");
@@ -166,10 +163,11 @@ private:
   /// A shape that is stated as the code derives it anyway, or one or a window that the code does not apply: told as such.
   bool told_without_effect(const std::string &kind, const std::string &key, const Json *a, const Json *b, const std::string &pointer) {
     const bool window = kind == "config.window";
-    const bool shape = kind == "config.shape" || kind == "config.attention" || kind == "config.attention-heads";
+    const bool shape =
+        kind == "config.shape" || kind == "config.attention" || kind == "config.attention-heads" || kind == "config.experts";
     if (path_ != "config.json" || !of_text_model(pointer) || !(window || shape))
       return false;
-    if (!builds_the_same(*left_.json, with_key_of(*left_.json, *right_.json, pointer)))
+    if (!all_build_the_same() && !builds_the_same(*left_.json, with_key_of(*left_.json, *right_.json, pointer)))
       return false;
     const bool stated = a == nullptr || b == nullptr || a->is_null() || b->is_null();
     const ConfigKey *row = find_config_key(key);
@@ -217,14 +215,95 @@ private:
                                                  plain_text(key, 60), plain_text(was, 60), plain_text(is, 60))));
   }
 
-  /// True when leaving the key out (in `without`) means the same as `value`.
-  static bool stands_without(const std::string &key, const Json &value, const Json &without, const std::string &group) {
-    if (!group.empty() && !group.ends_with("_config"))
-      return value.is_null();
-    if (const std::optional<Json> known = default_of(without, key))
+  /// What a config takes for a place that it leaves out, as far as it is known for its model type; null where it is not.
+  const Json *default_of(bool in_before, const std::string &pointer) {
+    // The innermost part of the model that holds the place, and the place inside it.
+    std::size_t inside = 0;
+    while (true) {
+      const std::size_t end = pointer.find('/', inside + 1);
+      if (end == std::string::npos || !part_at(in_before, pointer.substr(0, end)))
+        break;
+      inside = end;
+    }
+    const Json &values = *known_defaults(in_before, pointer.substr(0, inside)).values;
+    const Json::json_pointer place(pointer.substr(inside));
+    if (values.contains(place))
+      return &values[place];
+    // Older libraries write the keys of the text model at the top.
+    const ModelDefaults &whole = known_defaults(in_before, "");
+    if (inside > 0 || !whole.parts.contains("text_config"))
+      return nullptr;
+    const Json &text = *known_defaults(in_before, "/text_config").values;
+    return text.contains(place) ? &text[place] : nullptr;
+  }
+
+  bool part_at(bool in_before, const std::string &pointer) {
+    return part_of(in_before, pointer + "/") != nullptr || pointer.ends_with("_config");
+  }
+
+  /// Whether a part of the model that is stated in whole says only what its class takes anyway. What the class works out from
+  /// the rest follows from it.
+  bool part_is_default(bool left_out_before, const std::string &pointer, const Json &stated) {
+    const ModelDefaults::Part *part = part_of(left_out_before, pointer + "/");
+    if (part == nullptr)
+      return false;
+    const ModelDefaults defaults = model_defaults(part->model_type);
+    for (const auto &[key, value] : stated.items())
+      if (const auto known = defaults.values->find(key); key == "model_type" ? value != Json(part->model_type)
+                                                                             : known != defaults.values->end() && *known != value)
+        return false;
+    return defaults.known;
+  }
+
+  /// The key that `key` is another name of, where both sides state that one alike; "" where there is none.
+  std::string repeats(bool left_out_before, const std::string &key, const std::string &pointer) {
+    const std::string holder = pointer.substr(0, pointer.rfind('/'));
+    const auto &names = known_defaults(left_out_before, holder).names;
+    const auto name = names.find(key);
+    if (name == names.end())
+      return {};
+    const Json::json_pointer there(holder + "/" + pointer_key(name->second));
+    const Json::json_pointer here(pointer);
+    const Json &with = left_out_before ? *right_.json : *left_.json;
+    const Json &without = left_out_before ? *left_.json : *right_.json;
+    return with.contains(there) && without.contains(there) && with[there] == with[here] && without[there] == with[here] ? name->second : "";
+  }
+
+  /// The part of the model that directly holds a place; null at the top and where the part is not known.
+  const ModelDefaults::Part *part_of(bool in_before, const std::string &pointer) {
+    const std::string part = pointer.substr(0, pointer.rfind('/'));
+    const std::size_t last = part.rfind('/');
+    if (last == std::string::npos)
+      return nullptr;
+    const auto &parts = known_defaults(in_before, part.substr(0, last)).parts;
+    const auto at = parts.find(part.substr(last + 1));
+    return at != parts.end() ? &at->second : nullptr;
+  }
+
+  const ModelDefaults &known_defaults(bool in_before, const std::string &pointer) {
+    const auto [at, is_new] = defaults_.try_emplace({in_before, pointer});
+    if (is_new)
+      at->second = defaults_at(in_before ? *left_.json : *right_.json, pointer);
+    return at->second;
+  }
+
+  /// True when leaving the key out, in the config before or after, means the same as `value`.
+  bool stands_without(const std::string &key, const Json &value, bool left_out_before, const std::string &pointer, const std::string &group) {
+    if (const Json *known = default_of(left_out_before, pointer))
       return *known == value;
+    if (key == "model_type")
+      if (const ModelDefaults::Part *part = part_of(left_out_before, pointer))
+        return value == Json(part->model_type);
+    if (!group.empty() && !group.ends_with("_config"))
+      return value.is_null() || (group == "rope_parameters" && key == "rope_type" && value == Json("default"));
     if (value.is_null())
-      return !null_matters(key);
+      return !null_matters(key) || known_defaults(left_out_before, pointer.substr(0, pointer.rfind('/'))).known;
+    if ((value.is_array() || value.is_object()) && value.empty())
+      return true;
+    if (value.is_object() && part_is_default(left_out_before, pointer, value))
+      return true;
+    if (const std::string repeated = repeats(left_out_before, key, pointer); !repeated.empty())
+      return true;
     if (const std::string_view known = generation_default(key); is_generation_key(key) && !known.empty())
       return Json::parse(known) == value;
     const ConfigKey *row = find_config_key(key);
@@ -235,6 +314,10 @@ private:
       return stated == Json{{"rope_type", "default"}};
     }
     // Library-wide defaults of PretrainedConfig, the same for all model types.
+    if (key == "id2label" || key == "label2id")
+      return value == Json{{"0", "LABEL_0"}, {"1", "LABEL_1"}} || value == Json{{"LABEL_0", 0}, {"LABEL_1", 1}};
+    if (key == "tie_word_embeddings")
+      return value == Json(true);
     return row != nullptr && row->kind == "config.runtime" &&
            ((key == "use_cache" && value == Json(true)) || (key == "return_dict" && value == Json(true)) ||
             (key.starts_with("output_") && value == Json(false)) || (key == "torchscript" && value == Json(false)));
@@ -243,6 +326,8 @@ private:
   static std::string kind_of(const std::string &key, const Json *a, const Json *b, const std::string &group) {
     if (is_quantisation(group))
       return key == "quant_method" ? "config.quantisation" : "config.quantisation-option";
+    if (key == "architectures" && a == nullptr)
+      return "config.architectures-stated";
     if (const ConfigKey *row = find_config_key(key))
       return std::string(row->kind);
     if (group == "rope_parameters")
@@ -304,6 +389,8 @@ private:
   CanonicalConfig left_;
   CanonicalConfig right_;
   Changes &changes_;
+  std::map<std::pair<bool, std::string>, ModelDefaults> defaults_; ///< by side (before?) and place
+  std::optional<bool> builds_the_same_; ///< the two whole configs; not yet asked while empty
   std::size_t unknown_ = 0;
   std::size_t moved_keys_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "daemon/diff/config_canonical.hpp"
 
+#include "daemon/diff/model_defaults.hpp"
 #include "daemon/diff/sides.hpp"
 
 #include <algorithm>
@@ -23,38 +24,46 @@ constexpr auto rope_keys = std::to_array<Rename>({
     {"original_max_position_embeddings", "original_max_position_embeddings"},
 });
 
+/// The positions of a model type that has other ones in windowed layers; null for one that has the same in all.
+Json by_layer_type_of(const ModelDefaults &defaults) {
+  const auto rope = defaults.values->find("rope_parameters");
+  return rope != defaults.values->end() && rope->contains("full_attention") && rope->contains("sliding_attention") ? *rope : Json();
+}
+
 class Canonicaliser {
 public:
   CanonicalConfig run(const Json &config) {
     Json json = canonical_numbers(config);
-    rewrite(json, "");
+    rewrite(json, "", json);
     out_.json = std::make_shared<const Json>(std::move(json));
     return std::move(out_);
   }
 
 private:
-  void rewrite(Json &config, const std::string &at) {
+  void rewrite(Json &config, const std::string &at, const Json &whole) {
     rename(config, at, "torch_dtype", "dtype");
+    for (const auto &[alias, name] : defaults_at(whole, at).names)
+      rename(config, at, alias, name);
     if (const auto dtype = config.find("dtype"); dtype != config.end() && dtype->is_string())
       if (const std::string text = dtype->get<std::string>(); text.starts_with("torch.")) {
         out_.spelled[at + "/dtype"] = dtype->dump();
         *dtype = text.substr(6);
       }
-    gather_rope(config, at);
+    gather_rope(config, at, whole);
     for (auto &[key, value] : config.items())
       if (value.is_object() && (key.ends_with("_config") || key == "decoder" || key == "encoder") &&
           key != "quantization_config")
-        rewrite(value, at + "/" + pointer_key(key));
+        rewrite(value, at + "/" + pointer_key(key), whole);
   }
 
-  void rename(Json &config, const std::string &at, const char *from, const char *to) {
+  void rename(Json &config, const std::string &at, const std::string &from, const std::string &to) {
     const auto old = config.find(from);
     if (old == config.end() || config.contains(to))
       return;
     Json value = std::move(*old);
     config.erase(from);
     config[to] = std::move(value);
-    out_.moved[at + "/" + to] = at + "/" + from;
+    out_.moved[at + "/" + pointer_key(to)] = at + "/" + pointer_key(from);
   }
 
   void alias(Json &rope, const std::string &at, const char *key) {
@@ -80,7 +89,7 @@ private:
     alias(rope, at, "type");
   }
 
-  void gather_rope(Json &config, const std::string &at) {
+  void gather_rope(Json &config, const std::string &at, const Json &whole) {
     const std::string place = at + "/rope_parameters";
     Json rope = Json::object();
     const auto given = config.find("rope_parameters");
@@ -102,7 +111,9 @@ private:
       for (const auto &[key, name] : rope_keys)
         take(config, at, key, rope, place, name);
     }
-    if (const auto local = config.find("rope_local_base_freq"); local != config.end() && !by_layer_type) {
+    const auto local = config.find("rope_local_base_freq");
+    const Json by_type = by_layer_type ? Json() : by_layer_type_of(defaults_at(whole, at));
+    if (!by_layer_type && (local != config.end() || (!by_type.is_null() && !rope.empty()))) {
       Json both;
       if (!rope.contains("rope_type"))
         rope["rope_type"] = "default";
@@ -111,10 +122,14 @@ private:
         const auto moved = out_.moved.find(flat);
         out_.moved[place + "/full_attention/" + pointer_key(key)] = moved != out_.moved.end() ? moved->second : flat;
       }
-      both["full_attention"] = std::move(rope);
-      both["sliding_attention"] = Json{{"rope_type", "default"}, {"rope_theta", *local}};
-      out_.moved[place + "/sliding_attention/rope_theta"] = at + "/rope_local_base_freq";
-      config.erase("rope_local_base_freq");
+      both["full_attention"] = by_type.is_null() ? Json::object() : by_type["full_attention"];
+      both["full_attention"].update(rope);
+      both["sliding_attention"] = by_type.is_null() ? Json{{"rope_type", "default"}} : by_type["sliding_attention"];
+      if (local != config.end()) {
+        both["sliding_attention"]["rope_theta"] = *local;
+        out_.moved[place + "/sliding_attention/rope_theta"] = at + "/rope_local_base_freq";
+        config.erase("rope_local_base_freq");
+      }
       rope = std::move(both);
     } else if (!by_layer_type && !rope.empty() && !rope.contains("rope_type")) {
       rope["rope_type"] = "default";

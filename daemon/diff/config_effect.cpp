@@ -1,5 +1,6 @@
 #include "daemon/diff/config_effect.hpp"
 
+#include "daemon/diff/model_defaults.hpp"
 #include "estimator/architecture.hpp"
 
 #include <vector>
@@ -22,11 +23,29 @@ std::vector<Layer> as_built(std::vector<Layer> layers) {
   return layers;
 }
 
+/// The config of the text model alone, with the model type that it has as a part; the whole config
+/// where it has no such part.
+Json text_model(const Json &config) {
+  const auto type = config.find("model_type");
+  if (type == config.end() || !type->is_string())
+    return config;
+  const ModelDefaults whole = model_defaults(type->get<std::string>());
+  const auto part = whole.parts.find("text_config");
+  if (part == whole.parts.end())
+    return config;
+  const auto inner = config.find("text_config");
+  const bool apart = inner != config.end() && inner->is_object();
+  Json text = apart ? *inner : config;
+  if (!apart || !part->second.stated_decides || !text.contains("model_type"))
+    text["model_type"] = part->second.model_type;
+  return text;
+}
+
 } // namespace
 
 bool builds_the_same(const Json &before, const Json &after) {
-  const Result<Architecture> a = estimator::derive(before);
-  const Result<Architecture> b = estimator::derive(after);
+  const Result<Architecture> a = estimator::derive(text_model(before));
+  const Result<Architecture> b = estimator::derive(text_model(after));
   if (!a || !b)
     return false;
   const auto known = [](const Architecture &model) {

@@ -1,5 +1,6 @@
 #include "daemon/diff/stop_set.hpp"
 
+#include "daemon/diff/model_defaults.hpp"
 #include "daemon/diff/subjects.hpp"
 
 #include <algorithm>
@@ -29,6 +30,22 @@ StopSet::Source ids_of(const Json &object) {
   if (!ids.empty() || source.as_list)
     source.ids = std::move(ids);
   return source;
+}
+
+/// A config that says in so many words that it has no end token.
+bool stated_empty(const Json &config) {
+  const auto at = config.find("eos_token_id");
+  return at != config.end() && at->is_null();
+}
+
+/// What the model type of a config without an end token takes for it: the whole model's, else its text model's.
+std::optional<std::set<std::int64_t>> default_ids(const Json &config) {
+  for (const char *place : {"", "/text_config"}) {
+    StopSet::Source source = ids_of(*defaults_at(config, place).values);
+    if (source.ids)
+      return std::move(source.ids);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> token_text(const Json &object, const char *key) {
@@ -93,7 +110,10 @@ void compare_ids(const Sides &sides, const StopSet &before, const StopSet &after
   }
   const auto source = [&](const StopSet::Source &a, const StopSet::Source &b, const char *file) {
     const std::string path = std::string(file) + "#" + (b.ids ? b.pointer : a.pointer);
-    if (a.ids != b.ids) {
+    if (const std::optional<std::set<std::int64_t>> &known = a.ids ? after.assumed : before.assumed; a.ids != b.ids && known && from == known) {
+      add(changes, "stop-set.form", path, ids_json(a.ids), ids_json(b.ids),
+          fmt::format("eos_token_id in {} is {} stated; the model type takes {} without it.", file, b.ids ? "now" : "no longer", shown_ids(known)));
+    } else if (a.ids != b.ids) {
       if (!has_file(sides.before, file) || !has_file(sides.after, file))
         return;
       add(changes, "stop-set.source", path, ids_json(a.ids), ids_json(b.ids),
@@ -124,7 +144,15 @@ void compare_texts(const Sides &sides, const StopSet &before, const StopSet &aft
   const bool tokenizer_on_both = has_file(sides.before, "tokenizer_config.json") && has_file(sides.after, "tokenizer_config.json");
   const bool map_on_both = has_file(sides.before, "special_tokens_map.json") && has_file(sides.after, "special_tokens_map.json");
   const bool known_on_both = (before.tokenizer_text && after.tokenizer_text) || tokenizer_on_both;
-  if (before.tokenizer_text != after.tokenizer_text && known_on_both) {
+  const auto agrees = [](const StopSet &set) { return set.tokenizer_id && set.effective() && set.effective()->contains(*set.tokenizer_id); };
+  if ((!before.tokenizer_text || !after.tokenizer_text) && before.tokenizer_text != after.tokenizer_text && known_on_both &&
+      before.effective() == after.effective() && agrees(after.tokenizer_text ? after : before)) {
+    const StopSet &saying = after.tokenizer_text ? after : before;
+    add(changes, "stop-set.form", said_by_config(after.tokenizer_text ? sides.after : sides.before) ? "tokenizer_config.json#/eos_token" : "special_tokens_map.json#/eos_token",
+        text_json(before.tokenizer_text), text_json(after.tokenizer_text),
+        fmt::format("The tokenizer {} names its end-of-sequence token, {}, which is where generation stops anyway.",
+                    after.tokenizer_text ? "now" : "no longer", with_id(saying.tokenizer_text, saying.tokenizer_id)));
+  } else if (before.tokenizer_text != after.tokenizer_text && known_on_both) {
     std::string sentence = fmt::format("The tokenizer's end-of-sequence token was {} and is now {}: generation stops elsewhere.",
                                        with_id(before.tokenizer_text, before.tokenizer_id),
                                        with_id(after.tokenizer_text, after.tokenizer_id));
@@ -172,6 +200,8 @@ StopSet stop_set(const Snapshot &snapshot) {
       set.config = std::move(inner);
       set.config.pointer = "/text_config/eos_token_id";
     }
+  if (!set.config.ids && !set.generation_config.ids && !stated_empty(*config.json))
+    set.assumed = default_ids(*config.json);
   if (const auto strings = generation.json->find("stop_strings"); strings != generation.json->end()) {
     if (strings->is_string())
       set.strings.insert(strings->get<std::string>());
