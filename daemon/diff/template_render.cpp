@@ -93,6 +93,26 @@ Excerpt excerpt(std::string_view before, std::string_view after) {
           std::string(after.substr(front, after.size() - front - back))};
 }
 
+/// Two renderings, cut to their difference and some of what surrounds it.
+Excerpt in_context(std::string_view before, std::string_view after) {
+  constexpr std::size_t around = 200;
+  constexpr std::size_t longest = 1500;
+  auto [front, back] = common_ends(before, after);
+  auto cut = [&](std::string_view text) {
+    std::size_t from = front > around ? front - around : 0;
+    std::size_t to = std::min(text.size() - back + std::min(back, around), from + longest);
+    while (from < front && continuation(text[from])) {
+      ++from;
+    }
+    while (to < text.size() && continuation(text[to])) {
+      ++to;
+    }
+    return (from > 0 ? "\u2026" : "") + std::string(text.substr(from, to - from)) +
+           (to < text.size() ? "\u2026" : "");
+  };
+  return {cut(before), cut(after)};
+}
+
 std::string without_space(std::string_view text) {
   std::string out;
   std::copy_if(text.begin(), text.end(), std::back_inserter(out),
@@ -226,6 +246,13 @@ private:
         {std::move(kind), std::move(sentence), std::move(before), std::move(after)});
   }
 
+  /// Gives the last finding the renderings that show it.
+  void show_in(std::string_view old, std::string_view now) {
+    Excerpt both = in_context(old, now);
+    result_.findings.back().prompt_before = std::move(both.before);
+    result_.findings.back().prompt_after = std::move(both.after);
+  }
+
   void strays() {
     std::vector<Stray> now = stray_delimiters(after_text_);
     if (now.size() <= stray_delimiters(before_text_).size()) {
@@ -315,12 +342,16 @@ private:
           fmt::format("The template now fails where it rendered before ({}{}): {}.",
                       broken[0]->ability, more(broken.size()), plain_text(broken[0]->error_after)),
           "", broken[0]->error_after);
+      show_in(before(broken[0]->probe).text, "");
+      result_.findings.back().prompt_after = broken[0]->error_after;
     }
     if (!mended.empty()) {
       add("template.renders-again",
           fmt::format("The template now renders where it failed before ({}{}): {}.",
                       mended[0]->ability, more(mended.size()), plain_text(mended[0]->error_before)),
           mended[0]->error_before, "");
+      show_in("", after(mended[0]->probe).text);
+      result_.findings.back().prompt_before = mended[0]->error_before;
     }
   }
 
@@ -347,6 +378,7 @@ private:
           fmt::format("Only white space of the rendering differs ({}{}): {}.", first->ability,
                       more(count), changed(first->before, first->after)),
           first->before, first->after);
+      show_in(before(first->probe).text, after(first->probe).text);
     }
     return true;
   }
@@ -375,6 +407,7 @@ private:
                       now.size() > old.size() ? "no longer written" : "written",
                       changed(part.before, part.after)),
           part.before, part.after);
+      show_in(before("single").body, after("single").body);
       return;
     }
     std::string sentence;
@@ -389,6 +422,7 @@ private:
       sentence = fmt::format("The generation prompt {}", changed(old, now));
     }
     add("template.generation-prompt", sentence + ".", part.before, part.after);
+    show_in(before("single").text, after("single").text);
   }
 
   /// The texts between the contents of a conversation, in order: what opens, joins and closes
@@ -425,6 +459,7 @@ private:
         add("template.turn-marker",
             fmt::format("What stands between turns {}.", changed(part.before, part.after)),
             part.before, part.after);
+        show_in(before("multi").body, after("multi").body);
         return;
       }
     }
@@ -455,12 +490,14 @@ private:
           fmt::format("What stands at the start of every conversation {}.",
                       changed(part.before, part.after)),
           part.before, part.after);
+      show_in(before("single").body, after("single").body);
       return;
     }
     add("template.system-prompt",
         fmt::format("The default system prompt, or what stands in its place, {}.",
                     changed(part.before, part.after)),
         part.before, part.after);
+    show_in(before("single").body, after("single").body);
   }
 
   static std::string token(const Tokens &tokens, std::string_view name) {
@@ -549,6 +586,7 @@ private:
         fmt::format("{} ({}{}): the rendering {}.", sentence, first, more(count),
                     changed(part.before, part.after)),
         part.before, part.after);
+    old.body != now.body ? show_in(old.body, now.body) : show_in(old.text, now.text);
   }
 
   void rest() {
@@ -579,6 +617,7 @@ private:
         fmt::format("Conversations render differently ({}{}): {}.", first->ability, more(count),
                     changed(first->before, first->after)),
         first->before, first->after);
+    show_in(before(first->probe).text, after(first->probe).text);
   }
 
   /// An edit that no ordinary request notices.

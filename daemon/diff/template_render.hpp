@@ -36,6 +36,10 @@ struct TemplateFinding {
   std::string sentence;
   std::string before; ///< shortest excerpt that shows it, raw: escape before showing
   std::string after;
+  /// What a conversation that shows it renders to, cut to what surrounds the difference, raw.
+  /// Empty where nothing is rendered on that side.
+  std::string prompt_before = {};
+  std::string prompt_after = {};
 };
 
 /// One probe conversation whose rendering differs, or failed on one side.

@@ -154,7 +154,9 @@ private:
     for (const TemplateFinding &finding : comparison.findings) {
       if (find_change_kind(finding.kind) == nullptr)
         continue;
-      add(finding.kind, b->path, excerpt_json(finding.before), excerpt_json(finding.after),
+      const bool rendered = !finding.prompt_before.empty() || !finding.prompt_after.empty();
+      add(finding.kind, b->path, excerpt_json(rendered ? finding.prompt_before : finding.before),
+          excerpt_json(rendered ? finding.prompt_after : finding.after),
           finding.sentence + (name == "default" ? "" : fmt::format(" (template {})", shown_text(name, 40))) +
               (reader.empty() ? "" : " This holds" + reader + "."));
     }

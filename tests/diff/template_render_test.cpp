@@ -151,6 +151,31 @@ TEST(TemplateCompare, ProbesSayWhichConversationsDiffer) {
   EXPECT_EQ(comparison.probes[0].after, "model");
 }
 
+TEST(TemplateCompare, AFindingShowsTheRenderedPromptOfBothSides) {
+  TemplateComparison comparison = compare_templates(
+      plain, chatml("{{ bos_token }}", "<|im_end|>", "<|im_start|>assistant\n<think>\n"), tokens());
+  ASSERT_EQ(comparison.findings.size(), 1U);
+  EXPECT_EQ(comparison.findings[0].after, "<think>\n");
+  const std::string prompt = "<s><|im_start|>user\nGood morning<|im_end|>\n<|im_start|>assistant\n";
+  EXPECT_EQ(comparison.findings[0].prompt_before, prompt);
+  EXPECT_EQ(comparison.findings[0].prompt_after, prompt + "<think>\n");
+  TemplateComparison failing = compare_templates(plain, "{{ raise_exception('no') }}", tokens());
+  ASSERT_FALSE(failing.findings.empty());
+  EXPECT_NE(failing.findings[0].prompt_before.find("Good morning"), std::string::npos);
+  EXPECT_EQ(failing.findings[0].prompt_after, "TemplateError: no");
+}
+
+TEST(TemplateCompare, LongRenderingsAreCutToWhatSurroundsTheDifference) {
+  const std::string filler(3000, 'x');
+  TemplateComparison comparison = compare_templates(
+      filler + plain, filler + chatml("{{ bos_token }}", "<|eot|>", "<|im_start|>assistant\n"),
+      tokens());
+  ASSERT_FALSE(comparison.findings.empty());
+  EXPECT_LT(comparison.findings[0].prompt_before.size(), 2000U);
+  EXPECT_TRUE(comparison.findings[0].prompt_before.starts_with("\u2026"));
+  EXPECT_NE(comparison.findings[0].prompt_after.find("<|eot|>"), std::string::npos);
+}
+
 TEST(TemplateCompare, HostileTemplateEnds) {
   std::string endless =
       "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
