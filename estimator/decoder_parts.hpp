@@ -70,6 +70,13 @@ void hy_v4_attention(Decoder &decoder, const LayerSpec &spec);
 void hy_v4_layer(Decoder &decoder, const LayerSpec &spec);
 void hy_v4_model(Decoder &decoder);
 
+// decoder_inkling2.cpp
+void inkling2_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
+void inkling2_attention(Decoder &decoder, const LayerSpec &spec);
+void inkling2_experts(Decoder &decoder, const LayerSpec &spec);
+void inkling2_layer(Decoder &decoder, const LayerSpec &spec);
+void inkling2_model(Decoder &decoder);
+
 // decoder_legacy.cpp
 void ernie_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
 void bailing_linear_plan(Decoder &decoder, std::int64_t index, LayerSpec &spec);
