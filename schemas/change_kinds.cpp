@@ -240,6 +240,8 @@ constexpr auto kinds = std::to_array<ChangeKind>({
      "tie_word_embeddings false became true"},
     {"config.numerics", "config.architecture", behaviour, high,
      "Arithmetic of the model differs with the same weights.", "rms_norm_eps 1e-05 became 1e-06"},
+    {"config.architectures-stated", "config.architecture", behaviour, low,
+     "A model class is named where none was.", "LlamaForCausalLM added"},
     {"config.added", "config.architecture", behaviour, low, "The repository gained a config.json.",
      "config.json added"},
     {"config.context", "config.context", cost, high,

@@ -158,7 +158,9 @@ private:
     const std::vector<std::string> modules = new_items(before.modules, after.modules);
     const std::vector<std::string> reaches = new_items(before.reaches, after.reaches);
     std::string imports = modules.empty() ? "" : fmt::format(" Newly imported: {}.", plain_text(listed(modules, 6)));
-    if (file.before == nullptr) {
+    if (file.before == nullptr && after.lines.empty()) {
+      add("code.comments", file.path, "null", after_id, fmt::format("{} was added and holds no code.", file.path));
+    } else if (file.before == nullptr) {
       add(runs ? "code.added" : "code.script", file.path, "null", after_id,
           fmt::format("{} was added ({}).{}{}", file.path, counted(after.lines.size(), "line"), imports, who));
     } else if (before.lines == after.lines) {

@@ -34,7 +34,14 @@ std::string kind_of(const std::string &key, const Json *a, const Json *b) {
   return is_generation_key(key) ? "sampling.default" : "sampling.other";
 }
 
-void compare(const std::string &path, const Json &before, const Json &after, Changes &changes) {
+/// Without a generation_config.json, generation takes these from config.json.
+bool said_by_config(const Json &config, const std::string &key, const Json &value) {
+  const auto at = config.find(key);
+  return at != config.end() && canonical_numbers(*at) == value;
+}
+
+/// `without`: the config beside a generation_config.json that came or went.
+void compare(const std::string &path, const Json &before, const Json &after, const Json &without, Changes &changes) {
   std::set<std::string> keys;
   for (const auto &[key, value] : before.items())
     keys.insert(key);
@@ -51,7 +58,8 @@ void compare(const std::string &path, const Json &before, const Json &after, Cha
     const Json *b = right != after.end() ? &*right : nullptr;
     if ((a != nullptr && b != nullptr && *a == *b) || ++told > 60)
       continue;
-    const std::string kind = kind_of(key, a, b);
+    const bool held = (a == nullptr || b == nullptr) && said_by_config(without, key, a != nullptr ? *a : *b);
+    const std::string kind = held ? "sampling.default-stated" : kind_of(key, a, b);
     std::string sentence = describe("", {path, key, a, b});
     if (kind == "sampling.default" || kind == "sampling.length")
       sentence += " Requests that do not set it are answered differently.";
@@ -77,7 +85,10 @@ void compare_file(const Sides &sides, const FilePair &file, Changes &changes) {
   }
   if (before.state == State::absent && !loadable(sides.before, read::folder_of(file.path)))
     return note("sampling.added", fmt::format("{} was added.", file.path));
-  compare(file.path, canonical_numbers(*before.json), canonical_numbers(*after.json), changes);
+  const Snapshot &bare = before.state == State::absent ? sides.before : sides.after;
+  const bool one_sided = before.state == State::absent || after.state == State::absent;
+  const Document config = read_document(bare, std::string(read::folder_of(file.path)) + "config.json");
+  compare(file.path, canonical_numbers(*before.json), canonical_numbers(*after.json), one_sided ? *config.json : Json::object(), changes);
 }
 
 } // namespace

@@ -27,37 +27,60 @@ struct VocabularyDifference {
   std::vector<std::pair<const VocabularyEntry *, const VocabularyEntry *>> rescored;
 };
 
-/// Most edits touch a few places of a long list, so what both share at its ends is never hashed.
-VocabularyDifference compare_vocabularies(std::span<const VocabularyEntry> before, std::span<const VocabularyEntry> after) {
-  while (!before.empty() && !after.empty() && before.front() == after.front()) {
-    before = before.subspan(1);
-    after = after.subspan(1);
+/// Entries that have no equal beside them on the other side. Most edits touch a few places of a long list, so equal entries
+/// are passed over in step, and after a difference the lists are brought into step again where a near entry allows it.
+std::pair<std::vector<const VocabularyEntry *>, std::vector<const VocabularyEntry *>> out_of_step(std::span<const VocabularyEntry> before,
+                                                                                                 std::span<const VocabularyEntry> after) {
+  constexpr std::size_t near = 32;
+  std::pair<std::vector<const VocabularyEntry *>, std::vector<const VocabularyEntry *>> left;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < before.size() && j < after.size()) {
+    if (before[i] == after[j]) {
+      ++i;
+      ++j;
+      continue;
+    }
+    std::size_t skip = 1;
+    while (skip <= near && !(i + skip < before.size() && before[i + skip] == after[j]) && !(j + skip < after.size() && after[j + skip] == before[i]))
+      ++skip;
+    const bool gone = skip <= near && i + skip < before.size() && before[i + skip] == after[j];
+    const bool came = skip <= near && !gone;
+    for (std::size_t n = 0; n < (gone ? skip : came ? 0 : 1); ++n)
+      left.first.push_back(&before[i++]);
+    for (std::size_t n = 0; n < (came ? skip : gone ? 0 : 1); ++n)
+      left.second.push_back(&after[j++]);
   }
-  while (!before.empty() && !after.empty() && before.back() == after.back()) {
-    before = before.first(before.size() - 1);
-    after = after.first(after.size() - 1);
-  }
+  for (; i < before.size(); ++i)
+    left.first.push_back(&before[i]);
+  for (; j < after.size(); ++j)
+    left.second.push_back(&after[j]);
+  return left;
+}
+
+VocabularyDifference compare_vocabularies(std::span<const VocabularyEntry> all_before, std::span<const VocabularyEntry> all_after) {
+  const auto [before, after] = out_of_step(all_before, all_after);
   VocabularyDifference difference;
   std::unordered_map<std::string_view, const VocabularyEntry *> by_text;
   by_text.reserve(before.size());
-  for (const VocabularyEntry &entry : before)
-    by_text[entry.text] = &entry;
-  for (const VocabularyEntry &entry : after) {
-    const auto at = by_text.find(entry.text);
+  for (const VocabularyEntry *entry : before)
+    by_text[entry->text] = entry;
+  for (const VocabularyEntry *entry : after) {
+    const auto at = by_text.find(entry->text);
     if (at == by_text.end()) {
-      difference.added.push_back(&entry);
+      difference.added.push_back(entry);
       continue;
     }
     const VocabularyEntry &old = *at->second;
-    if (old.id != entry.id)
-      difference.renumbered.emplace_back(&old, &entry);
-    if (old.score != entry.score || old.type != entry.type)
-      difference.rescored.emplace_back(&old, &entry);
+    if (old.id != entry->id)
+      difference.renumbered.emplace_back(&old, entry);
+    if (old.score != entry->score || old.type != entry->type)
+      difference.rescored.emplace_back(&old, entry);
     by_text.erase(at);
   }
-  for (const VocabularyEntry &entry : before)
-    if (const auto at = by_text.find(entry.text); at != by_text.end() && at->second == &entry)
-      difference.removed.push_back(&entry);
+  for (const VocabularyEntry *entry : before)
+    if (const auto at = by_text.find(entry->text); at != by_text.end() && at->second == entry)
+      difference.removed.push_back(entry);
   return difference;
 }
 

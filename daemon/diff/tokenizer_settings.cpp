@@ -31,8 +31,9 @@ constexpr auto settings = std::to_array<SettingKey>({
     {"strip_accents", "tokenizer.text-option", "null"},
     {"tokenize_chinese_chars", "tokenizer.text-option", "true"},
     {"legacy", "tokenizer.text-option", ""},
-    {"clean_up_tokenization_spaces", "tokenizer.text-option", ""},
-    {"spaces_between_special_tokens", "tokenizer.text-option", ""},
+    {"clean_up_tokenization_spaces", "tokenizer.decoder", ""},
+    {"spaces_between_special_tokens", "tokenizer.decoder", ""},
+    {"errors", "tokenizer.decoder", "\"replace\""},
     {"split_special_tokens", "tokenizer.text-option", "false"},
     {"remove_space", "tokenizer.text-option", ""},
     {"keep_accents", "tokenizer.text-option", ""},
@@ -163,6 +164,8 @@ private:
     }
     if (a == nullptr ? b->is_null() : b == nullptr && a->is_null())
       return stated(key, a, b);
+    if ((a == nullptr || b == nullptr) && holds_for_the_class(key, a != nullptr ? *a : *b))
+      return stated(key, a, b);
     if (key == "tokenizer_class" && same_class(a, b))
       return add("tokenizer.serialised-form", key, a, b,
                  fmt::format("tokenizer_class {} became {}: the same tokenizer, loaded by other code.", shown(*a), shown(*b)));
@@ -171,6 +174,8 @@ private:
       sentence += weights_same() ? " Token ids may differ, weights identical." : " Token ids may differ.";
     else if (row->kind == "tokenizer.add-bos" || row->kind == "tokenizer.add-eos")
       sentence += " Ids of existing text can change at its ends.";
+    else if (row->kind == "tokenizer.decoder")
+      sentence += " Ids of existing text cannot change; text made from ids may.";
     else if (row->kind == "tokenizer.text-option")
       sentence += " Ids of existing text may change.";
     add(row->kind, key, a, b, std::move(sentence));
@@ -180,6 +185,25 @@ private:
     return std::ranges::none_of(sides_.files, [](const FilePair &file) {
       return file.differs && (file.role == FileRole::safetensors || file.role == FileRole::gguf || file.role == FileRole::pickle);
     });
+  }
+
+  /// What the tokenizer's class does where its config is silent.
+  bool holds_for_the_class(const std::string &key, const Json &value) const {
+    std::string name;
+    for (const Snapshot *side : {&sides_.before, &sides_.after}) {
+      const Document document = read_document(*side, path_);
+      if (const auto at = document.json->find("tokenizer_class"); name.empty() && at != document.json->end() && at->is_string())
+        name = at->get<std::string>();
+    }
+    if (name.ends_with("Fast"))
+      name.resize(name.size() - 4);
+    constexpr auto adding_bos = std::to_array<std::string_view>({"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"});
+    constexpr auto byte_level = std::to_array<std::string_view>({"GPT2Tokenizer", "Qwen2Tokenizer", "RobertaTokenizer", "CodeGenTokenizer", "BloomTokenizer"});
+    const bool adds = std::ranges::find(adding_bos, name) != adding_bos.end();
+    const bool bytes = std::ranges::find(byte_level, name) != byte_level.end();
+    if (key == "add_bos_token")
+      return (adds && value == Json(true)) || (bytes && value == Json(false));
+    return key == "add_prefix_space" && bytes && value == Json(false);
   }
 
   static bool same_class(const Json *a, const Json *b) {
@@ -300,6 +324,12 @@ bool compare_new_map(const std::string &path, const Json &map, const Json &confi
   return told;
 }
 
+bool is_tokenizer(FileRole role) {
+  constexpr auto roles = std::to_array<FileRole>({FileRole::tokenizer_json, FileRole::sentencepiece, FileRole::tekken, FileRole::tiktoken,
+                                                  FileRole::vocabulary_json, FileRole::vocabulary_lines});
+  return std::ranges::find(roles, role) != roles.end();
+}
+
 std::vector<read::AddedToken> listed_tokens(const Json &object) {
   std::vector<read::AddedToken> tokens;
   for (const auto &[text, id] : object.items())
@@ -342,13 +372,21 @@ void diff_tokenizer_settings(const Sides &sides, const FilePair &file, Changes &
     const auto said_elsewhere = [&](const Snapshot &snapshot) {
       return find_file(snapshot, folder + "tokenizer_config.json") != nullptr || find_file(snapshot, folder + "tokenizer.json") != nullptr;
     };
+    const auto has_tokenizer = [&](const Snapshot &snapshot) {
+      return std::ranges::any_of(snapshot.files, [&](const FileEntry &entry) {
+        const FileRole role = read::role_of(entry.path);
+        return read::folder_of(entry.path) == folder && (role == FileRole::tokenizer_config || is_tokenizer(role));
+      });
+    };
     if (came && file.role == FileRole::special_tokens_map && find_file(sides.before, folder + "tokenizer_config.json") != nullptr &&
         compare_new_map(file.path, *after.json, *read_document(sides.after, folder + "tokenizer_config.json").json, changes))
       return;
-    const bool harmless = came ? !loadable(sides.before, folder) || said_elsewhere(sides.before) : said_elsewhere(sides.after);
+    const bool harmless = came ? !has_tokenizer(sides.before) || said_elsewhere(sides.before) : !has_tokenizer(sides.after) || said_elsewhere(sides.after);
     return note(harmless ? "tokenizer.default-stated" : "tokenizer.special-token",
                 fmt::format("{} was {}{}", file.path, came ? "added" : "removed",
-                            harmless ? "; newer files say the same." : ": special tokens may differ."));
+                            !harmless                                              ? ": special tokens may differ."
+                            : has_tokenizer(came ? sides.before : sides.after) ? "; newer files say the same."
+                                                                               : "; there is no tokenizer beside it."));
   }
   if (file.role == FileRole::special_tokens_map)
     return compare_map(sides, file, *before.json, *after.json, changes);

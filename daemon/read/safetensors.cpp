@@ -106,6 +106,139 @@ Result<StoredTensor> read_entry(std::string_view name, dom::element value) {
   return tensor;
 }
 
+/// Reads the form in which all libraries write a header: no escapes, ASCII names, plain numbers,
+/// the three keys of each tensor once. It needs no room beside its result. Gives false on anything
+/// else, right or wrong, which is then read by the book.
+class PlainHeader {
+public:
+  PlainHeader(std::string_view text, SafetensorsHeader &header) : text_(text), header_(header) {}
+
+  bool read() {
+    if (!take('{'))
+      return false;
+    if (take('}'))
+      return at_end();
+    do {
+      std::string_view name;
+      if (!word(name) || !take(':'))
+        return false;
+      if (name == "__metadata__" ? !metadata() : !tensor(name))
+        return false;
+    } while (take(','));
+    return take('}') && at_end();
+  }
+
+private:
+  bool take(char c) {
+    while (at_ < text_.size() && text_[at_] == ' ')
+      ++at_;
+    if (at_ >= text_.size() || text_[at_] != c)
+      return false;
+    ++at_;
+    return true;
+  }
+
+  bool at_end() const { return text_.find_first_not_of(' ', at_) == std::string_view::npos; }
+
+  bool word(std::string_view &value) {
+    if (!take('"'))
+      return false;
+    const std::size_t begin = at_;
+    for (; at_ < text_.size(); ++at_) {
+      const auto c = static_cast<unsigned char>(text_[at_]);
+      if (c == '"') {
+        value = text_.substr(begin, at_++ - begin);
+        return true;
+      }
+      if (c < 0x20 || c >= 0x80 || c == '\\')
+        return false;
+    }
+    return false;
+  }
+
+  bool number(std::int64_t &value) {
+    constexpr std::size_t most_digits = 18;
+    while (at_ < text_.size() && text_[at_] == ' ')
+      ++at_;
+    const std::size_t begin = at_;
+    value = 0;
+    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
+      value = value * 10 + (text_[at_] - '0');
+    const std::size_t digits = at_ - begin;
+    return digits > 0 && digits <= most_digits && (digits == 1 || text_[begin] != '0');
+  }
+
+  bool metadata() {
+    if (!header_.metadata.empty() || !take('{'))
+      return false;
+    do {
+      std::string_view key;
+      std::string_view value;
+      if (!word(key) || !take(':') || !word(value))
+        return false;
+      header_.metadata.emplace_back(key, value);
+    } while (take(','));
+    return take('}');
+  }
+
+  bool shape(StoredTensor &tensor) {
+    if (!take('['))
+      return false;
+    if (take(']'))
+      return true;
+    do {
+      std::int64_t size = 0;
+      if (!number(size))
+        return false;
+      tensor.shape.push_back(size);
+    } while (take(','));
+    return take(']');
+  }
+
+  bool tensor(std::string_view name) {
+    StoredTensor tensor;
+    tensor.name = name;
+    bool has_shape = false;
+    bool has_offsets = false;
+    if (!take('{'))
+      return false;
+    do {
+      std::string_view key;
+      if (!word(key) || !take(':'))
+        return false;
+      if (std::string_view dtype; key == "dtype" && tensor.dtype.empty() && word(dtype)) {
+        tensor.dtype = dtype;
+      } else if (key == "shape" && !has_shape) {
+        has_shape = shape(tensor);
+        if (!has_shape)
+          return false;
+      } else if (key == "data_offsets" && !has_offsets) {
+        has_offsets =
+            take('[') && number(tensor.begin) && take(',') && number(tensor.end) && take(']');
+        if (!has_offsets)
+          return false;
+      } else {
+        return false;
+      }
+    } while (take(','));
+    std::int64_t size = safetensors_dtype_bits(tensor.dtype);
+    if (!take('}') || size == 0 || !has_shape || !has_offsets)
+      return false;
+    for (const std::int64_t dimension : tensor.shape)
+      if (__builtin_mul_overflow(size, dimension, &size))
+        return false;
+    if (size % 8 != 0 || size / 8 != tensor.end - tensor.begin)
+      return false;
+    header_.data_bytes = std::max(header_.data_bytes, tensor.end);
+    header_.tensors.push_back(std::move(tensor));
+    return true;
+  }
+
+  std::string_view text_;
+  SafetensorsHeader &header_;
+  std::size_t at_ = 0;
+};
+
 Result<void> check_layout(const std::vector<StoredTensor> &tensors) {
   std::vector<std::uint32_t> order(tensors.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -139,35 +272,8 @@ Result<void> check_names(const std::vector<StoredTensor> &tensors) {
   return {};
 }
 
-} // namespace
-
-std::int64_t StoredTensor::elements() const {
-  std::int64_t product = 1;
-  for (const std::int64_t dimension : shape)
-    product *= dimension;
-  return product;
-}
-
-int safetensors_dtype_bits(std::string_view dtype) {
-  const auto at = std::ranges::find(dtypes, dtype, [](const auto &row) { return row.first; });
-  return at != dtypes.end() ? at->second : 0;
-}
-
-Result<SafetensorsHeader> read_safetensors_header(std::string_view bytes,
-                                                  std::optional<std::int64_t> file_size) {
-  if (bytes.size() < 8)
-    return fail(Errc::malformed, "shorter than the 8 bytes that name the header's length");
-  const std::uint64_t length = little_endian_u64(bytes);
-  if (length > static_cast<std::uint64_t>(safetensors_max_header))
-    return fail(Errc::too_large,
-                fmt::format("a header of {} bytes, the format allows 100,000,000", length));
-  if (length > bytes.size() - 8)
-    return fail(Errc::malformed, fmt::format("the header is said to have {} bytes, there are {}",
-                                             length, bytes.size() - 8));
-  const std::string_view text = bytes.substr(8, length);
-  if (!text.starts_with('{'))
-    return fail(Errc::malformed, "the header does not start with {");
-
+/// Reads any JSON that says a header.
+Result<SafetensorsHeader> read_any(std::string_view text) {
   dom::parser parser;
   dom::element root;
   if (const auto error = parser.parse(text.data(), text.size(), true).get(root);
@@ -200,6 +306,45 @@ Result<SafetensorsHeader> read_safetensors_header(std::string_view bytes,
       return std::unexpected(std::move(tensor.error()));
     header.data_bytes = std::max(header.data_bytes, tensor->end);
     header.tensors.push_back(std::move(*tensor));
+  }
+  return header;
+}
+
+} // namespace
+
+std::int64_t StoredTensor::elements() const {
+  std::int64_t product = 1;
+  for (const std::int64_t dimension : shape)
+    product *= dimension;
+  return product;
+}
+
+int safetensors_dtype_bits(std::string_view dtype) {
+  const auto at = std::ranges::find(dtypes, dtype, [](const auto &row) { return row.first; });
+  return at != dtypes.end() ? at->second : 0;
+}
+
+Result<SafetensorsHeader> read_safetensors_header(std::string_view bytes,
+                                                  std::optional<std::int64_t> file_size) {
+  if (bytes.size() < 8)
+    return fail(Errc::malformed, "shorter than the 8 bytes that name the header's length");
+  const std::uint64_t length = little_endian_u64(bytes);
+  if (length > static_cast<std::uint64_t>(safetensors_max_header))
+    return fail(Errc::too_large,
+                fmt::format("a header of {} bytes, the format allows 100,000,000", length));
+  if (length > bytes.size() - 8)
+    return fail(Errc::malformed, fmt::format("the header is said to have {} bytes, there are {}",
+                                             length, bytes.size() - 8));
+  const std::string_view text = bytes.substr(8, length);
+  if (!text.starts_with('{'))
+    return fail(Errc::malformed, "the header does not start with {");
+
+  SafetensorsHeader header;
+  if (!PlainHeader(text, header).read()) {
+    Result<SafetensorsHeader> read = read_any(text);
+    if (!read)
+      return read;
+    header = std::move(*read);
   }
   if (const Result<void> checked = check_names(header.tensors); !checked)
     return std::unexpected(checked.error());

@@ -1,10 +1,12 @@
 #include "daemon/read/weight_index.hpp"
 
+#include "schemas/json.hpp"
 #include "schemas/text.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <simdjson.h>
 
 namespace headwater::read {
@@ -31,8 +33,16 @@ bool leaves_folder(std::string_view name) {
 Result<WeightIndex> read_weight_index(std::string_view text) {
   dom::parser parser;
   dom::element root;
-  if (const auto error = parser.parse(text.data(), text.size(), true).get(root);
-      error != simdjson::SUCCESS)
+  auto error = parser.parse(text.data(), text.size(), true).get(root);
+  std::string plain;
+  if (error == simdjson::NUMBER_ERROR) {
+    // A number that Python reads and that fits no machine word: one bad total_size is no bad index.
+    if (const Result<Json> json = parse_json(text, {.max_bytes = 64U << 20U})) {
+      plain = json->dump(-1, ' ', false, Json::error_handler_t::replace);
+      error = parser.parse(plain.data(), plain.size(), true).get(root);
+    }
+  }
+  if (error != simdjson::SUCCESS)
     return fail(Errc::malformed, fmt::format("not JSON: {}", simdjson::error_message(error)));
   dom::object map;
   if (root["weight_map"].get(map) != simdjson::SUCCESS)
