@@ -48,6 +48,18 @@ std::string delta_event(const store::DeltaRecord &record) {
   return event_text(record.serial, data);
 }
 
+/// Without an id: the place in the stream of deltas stays where it is.
+std::string advisory_event(const Advisory &advisory) {
+  const OrderedJson data{{"repo", advisory.repo},
+                         {"to", advisory.to},
+                         {"impact", to_string(advisory.impact)},
+                         {"level", to_string(advisory.level)},
+                         {"advisory", advisory.id},
+                         {"state", to_string(advisory.state)}};
+  return fmt::format("data: {}\n\n",
+                     data.dump(-1, ' ', true, OrderedJson::error_handler_t::replace));
+}
+
 /// The last serial of the stream, read on from `from`.
 std::int64_t newest_serial(store::Store &store, std::int64_t from) {
   for (;;) {
@@ -87,20 +99,35 @@ std::shared_ptr<net::EventChannel> EventHub::listen(store::Store &store, const s
   return channel;
 }
 
-void EventHub::announce(store::Store &store) {
+void EventHub::announce(store::Store &store, const std::vector<std::string> &changed) {
   const std::lock_guard lock(mutex_);
   // Nobody has been told anything yet: start where the stream ends now.
   if (last_serial_ < 0) {
     last_serial_ = newest_serial(store, 0);
     return;
   }
+  const std::set<std::string> named = send_deltas(store);
+  if (listeners_.empty())
+    return;
+  for (const std::string &id : changed) {
+    if (named.contains(id))
+      continue;
+    const auto record = store.find_advisory(id);
+    if (record && *record && public_names(store).contains((*record)->advisory.repo))
+      send_all(advisory_event((*record)->advisory));
+  }
+}
+
+std::set<std::string> EventHub::send_deltas(store::Store &store) {
+  std::set<std::string> named;
   for (;;) {
     const auto deltas = store.deltas_since(last_serial_, batch);
     if (!deltas || deltas->empty())
-      return;
+      return named;
     const std::set<std::string> names = public_names(store);
     for (const store::DeltaRecord &record : *deltas) {
       last_serial_ = record.serial;
+      named.insert(record.advisory_id);
       if (names.contains(record.delta.repo))
         send_all(delta_event(record));
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,10 @@ public:
   /// `last_id` is the Last-Event-ID it sent, "" for none.
   std::shared_ptr<net::EventChannel> listen(store::Store &store, const std::string &last_id,
                                             const std::string &client = {});
-  /// Sends the deltas stored since the last call. To be called after each commit.
-  void announce(store::Store &store);
+  /// Sends the deltas stored since the last call, then those of the advisories `changed` (new, or
+  /// other in substance: closed, public at last) that no delta of them named. To be called after
+  /// each commit.
+  void announce(store::Store &store, const std::vector<std::string> &changed = {});
   /// A comment to every listener, so that dead connections are noticed; about every 20 s.
   void keep_alive();
   /// Ends all listeners (shutdown).
@@ -40,6 +43,8 @@ private:
     std::shared_ptr<net::EventChannel> channel;
     std::string client;
   };
+  /// The advisories that the deltas sent name.
+  std::set<std::string> send_deltas(store::Store &store);
   void send_all(const std::string &text);
 
   mutable std::mutex mutex_;

@@ -288,7 +288,11 @@ private:
     listeners.log = [](track::LogLevel level, const std::string &message) {
       log(log_level(level), message);
     };
-    listeners.recorded = [this](const track::Recorded &) { events_->announce(*store_); };
+    listeners.recorded = [this](const track::Recorded &recorded) {
+      // What a first look finds is recorded, and told to nobody.
+      events_->announce(*store_,
+                        recorded.backfilled ? std::vector<std::string>() : recorded.advisories);
+    };
     tracker_ = std::make_unique<track::Tracker>(
         network_.executor(), *hub_, *code_hub_, *store_,
         track::real_stages({site_.hub_origin, site_.public_url}),

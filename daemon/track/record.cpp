@@ -354,6 +354,8 @@ Result<std::optional<std::chrono::milliseconds>> release_held(Context &context,
   std::ranges::copy_if(known, std::back_inserter(written), [&](const Advisory &advisory) {
     return std::ranges::find(released, advisory.id) != released.end();
   });
+  // What was there before the first look is recorded and told to nobody.
+  const bool backfilled = std::ranges::all_of(written, &Advisory::backfilled);
   relate_public(written, known, released);
   Result<void> done = write_stamped(context, std::move(written),
                                     [&](const std::vector<store::AdvisoryRecord> &records) {
@@ -364,7 +366,7 @@ Result<std::optional<std::chrono::milliseconds>> release_held(Context &context,
   context.log(LogLevel::info,
               fmt::format("{}: public now: {}", repo.name, fmt::join(released, ", ")));
   if (context.recorded)
-    context.recorded({repo.name, repo.branch, repo.head, false, true, released});
+    context.recorded({repo.name, repo.branch, repo.head, backfilled, true, released});
   return next;
 }
 

@@ -321,6 +321,24 @@ TEST_F(SiteTest, OneClientCannotTakeAllListenersOfEvents) {
   EXPECT_NE(kept.emplace_back(events.listen(*store_, "", "198.51.100.2")), nullptr);
 }
 
+TEST_F(SiteTest, EventsTellAnAdvisoryThatChangesWithoutADelta) {
+  EventHub events;
+  const auto listener = events.listen(*store_, "");
+  listener->take();
+  const auto records = store_->advisories();
+  ASSERT_TRUE(records && !records->empty());
+  const auto known = std::ranges::find_if(*records, [&](const store::AdvisoryRecord &record) {
+    const auto repo = store_->find_repo(record.advisory.repo);
+    return repo && *repo && (*repo)->is_public();
+  });
+  ASSERT_NE(known, records->end());
+  events.announce(*store_, {known->advisory.id, "x_T-2026-000000000000"});
+  const std::string told = listener->take();
+  EXPECT_NE(told.find("\"advisory\":\"" + known->advisory.id + "\""), std::string::npos) << told;
+  EXPECT_EQ(told.find("id: "), std::string::npos);
+  EXPECT_EQ(told.find("x_T-2026-000000000000"), std::string::npos);
+}
+
 TEST(ClientAddress, IsNamedByTrustedProxiesAlone) {
   struct Case {
     const char *peer;
