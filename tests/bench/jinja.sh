@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Parsing and rendering a chat template beside jinja2 and @huggingface/jinja, on one conversation of ten turns and one
-# template, in one run. Without python's jinja2 or the npm package that peer is left out.
+# template, in one run, in processor time. Without python's jinja2 or the npm package that peer is left out.
 # JINJA_BENCH_TEMPLATE, JINJA_BENCH_VARIABLES: other files; JINJA_PYTHON, JINJA_NODE_FOLDER: where the peers are.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,7 +30,7 @@ work = sys.argv[1]
 ours = {}
 for row in csv.reader(open(f"{work}/ours.csv")):
     if len(row) > 3 and row[0] in ("parse_and_render", "render_alone", "hostile"):
-        ours[row[0]] = min(float(row[2]), ours.get(row[0], float("inf")))
+        ours[row[0]] = min(float(row[3]), ours.get(row[0], float("inf")))
 def peer(name):
     path = f"{work}/{name}"
     return {line.split()[0]: float(line.split()[1]) for line in open(path)} if os.path.exists(path) else {}
