@@ -45,7 +45,7 @@ bool null_matters(std::string_view key) {
 class ConfigDiff {
 public:
   ConfigDiff(std::string path, const Json &before, const Json &after, Changes &changes)
-      : path_(std::move(path)), left_(canonical_config(before)), right_(canonical_config(after)), changes_(changes) {}
+      : path_(std::move(path)), left_(canonical_config(before, after)), right_(canonical_config(after, before)), changes_(changes) {}
 
   void run() {
     const bool text_before = left_.json->contains("text_config");

@@ -32,28 +32,31 @@ Json by_layer_type_of(const ModelDefaults &defaults) {
 
 class Canonicaliser {
 public:
-  CanonicalConfig run(const Json &config) {
+  CanonicalConfig run(const Json &config, const Json &other) {
     Json json = canonical_numbers(config);
-    rewrite(json, "", json);
+    rewrite(json, "", config, other);
     out_.json = std::make_shared<const Json>(std::move(json));
     return std::move(out_);
   }
 
 private:
-  void rewrite(Json &config, const std::string &at, const Json &whole) {
+  void rewrite(Json &config, const std::string &at, const Json &whole, const Json &other) {
     rename(config, at, "torch_dtype", "dtype");
-    for (const auto &[alias, name] : defaults_at(whole, at).names)
-      rename(config, at, alias, name);
+    const ModelDefaults mine = defaults_at(whole, at);
+    const ModelDefaults theirs = defaults_at(other, at);
+    if (mine.names == theirs.names)
+      for (const auto &[alias, name] : mine.names)
+        rename(config, at, alias, name);
     if (const auto dtype = config.find("dtype"); dtype != config.end() && dtype->is_string())
       if (const std::string text = dtype->get<std::string>(); text.starts_with("torch.")) {
         out_.spelled[at + "/dtype"] = dtype->dump();
         *dtype = text.substr(6);
       }
-    gather_rope(config, at, whole);
+    gather_rope(config, at, by_layer_type_of(mine) == by_layer_type_of(theirs) ? by_layer_type_of(mine) : Json());
     for (auto &[key, value] : config.items())
       if (value.is_object() && (key.ends_with("_config") || key == "decoder" || key == "encoder") &&
           key != "quantization_config")
-        rewrite(value, at + "/" + pointer_key(key), whole);
+        rewrite(value, at + "/" + pointer_key(key), whole, other);
   }
 
   void rename(Json &config, const std::string &at, const std::string &from, const std::string &to) {
@@ -89,7 +92,8 @@ private:
     alias(rope, at, "type");
   }
 
-  void gather_rope(Json &config, const std::string &at, const Json &whole) {
+  /// `by_type`: the positions that the model type takes by kind of layer; null where it has the same in all.
+  void gather_rope(Json &config, const std::string &at, const Json &by_type) {
     const std::string place = at + "/rope_parameters";
     Json rope = Json::object();
     const auto given = config.find("rope_parameters");
@@ -112,7 +116,6 @@ private:
         take(config, at, key, rope, place, name);
     }
     const auto local = config.find("rope_local_base_freq");
-    const Json by_type = by_layer_type ? Json() : by_layer_type_of(defaults_at(whole, at));
     if (!by_layer_type && (local != config.end() || (!by_type.is_null() && !rope.empty()))) {
       Json both;
       if (!rope.contains("rope_type"))
@@ -210,8 +213,8 @@ bool repeats_rope(const Json &config, const std::string &key) {
   return row != rope_keys.end() && config.contains(key) && rope != config.end() && rope->is_object() && rope->value(row->second, Json()) == config[key];
 }
 
-CanonicalConfig canonical_config(const Json &config) {
-  return Canonicaliser().run(config);
+CanonicalConfig canonical_config(const Json &config, const Json &other) {
+  return Canonicaliser().run(config, other);
 }
 
 } // namespace headwater::diff

@@ -19,8 +19,9 @@ struct CanonicalConfig {
 /// True for a key beside `rope_parameters` of a canonical config that says what they say.
 bool repeats_rope(const Json &config, const std::string &key);
 
-/// Rewrites a config (and the configs inside it) in its canonical form.
-CanonicalConfig canonical_config(const Json &config);
+/// Rewrites a config (and the configs inside it) in its canonical form, for comparison with `other`: what a model type calls by
+/// other names is renamed where both are of types that agree on it.
+CanonicalConfig canonical_config(const Json &config, const Json &other);
 
 /// Lifts the keys of `text_config` to the top, where older libraries wrote them: for comparison with a config that keeps
 /// them there. A key that stands at the top too, with another value, stays where it is.

@@ -49,7 +49,7 @@ Json config_facts(const Snapshot &snapshot, std::string_view subject) {
           facts[file.path] = file.content_id();
         continue;
       }
-      const CanonicalConfig config = canonical_config(*document.json);
+      const CanonicalConfig config = canonical_config(*document.json, *document.json);
       for (const auto &[key, value] : config.json->items())
         if (key != "eos_token_id" && key != "auto_map" && !only_says_where_from(key) && subject_of_key(key) == subject)
           facts[file.path][key] = value;

@@ -4,6 +4,7 @@
 #include "daemon/diff/subjects.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -171,6 +172,14 @@ void compare_texts(const Sides &sides, const StopSet &before, const StopSet &aft
         fmt::format("The texts at which generation stops: {} became {}.", shown(Json(before.strings)), shown(Json(after.strings))));
 }
 
+/// The model types of the whole and of its text model, as stated.
+std::array<Json, 2> model_types(const Snapshot &snapshot) {
+  const Document config = read_document(snapshot, "config.json");
+  const auto text = config.json->find("text_config");
+  return {config.json->value("model_type", Json()),
+          text != config.json->end() && text->is_object() ? text->value("model_type", Json()) : Json()};
+}
+
 bool readable(const Snapshot &snapshot, const char *path) {
   const Document::State state = read_document(snapshot, path).state;
   return state == Document::State::ok || state == Document::State::absent;
@@ -241,8 +250,13 @@ void diff_stop_set(const Sides &sides, Changes &changes) {
   for (const char *path : {"generation_config.json", "config.json", "tokenizer_config.json", "special_tokens_map.json"})
     if (!readable(sides.before, path) || !readable(sides.after, path))
       return;
-  const StopSet before = stop_set(sides.before);
-  const StopSet after = stop_set(sides.after);
+  StopSet before = stop_set(sides.before);
+  StopSet after = stop_set(sides.after);
+  // Another model type is told as such; what it takes for an end token comes with it.
+  if (model_type_of(sides.before) != model_type_of(sides.after)) {
+    before.assumed.reset();
+    after.assumed.reset();
+  }
   compare_ids(sides, before, after, changes);
   compare_texts(sides, before, after, changes);
   const std::string was = before.disagreement();
