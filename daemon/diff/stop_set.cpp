@@ -253,7 +253,7 @@ void diff_stop_set(const Sides &sides, Changes &changes) {
   StopSet before = stop_set(sides.before);
   StopSet after = stop_set(sides.after);
   // Another model type is told as such; what it takes for an end token comes with it.
-  if (model_type_of(sides.before) != model_type_of(sides.after)) {
+  if (model_types(sides.before) != model_types(sides.after)) {
     before.assumed.reset();
     after.assumed.reset();
   }
