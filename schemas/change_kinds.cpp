@@ -115,7 +115,7 @@ constexpr auto kinds = std::to_array<ChangeKind>({
      "generation_config.json says 128001, tokenizer_config.json `<|eot_id|>`"},
     {"stop-set.form", "stop-set", cosmetic, low, "The same stop tokens in another form.",
      "2 became [2]"},
-    {"stop-set.base-differs", "stop-set", cosmetic, low,
+    {"stop-set.base-differs", "stop-set", behaviour, high,
      "The stop tokens differ from those of the base model named on the card.",
      "the base stops at 106, this model at 1"},
 
@@ -334,6 +334,9 @@ constexpr auto kinds = std::to_array<ChangeKind>({
      "a file in a sub-folder holds 153 new tensors"},
     {"weights.reshaped", "weights", breaking, high, "Tensors have other shapes.",
      "`k_proj.weight` [2048, 16384] became [1024, 16384]"},
+    {"weights.reshaped-with-config", "weights", cost, high,
+     "Tensors have other shapes, those that the changed config gives: software that reads both loads them.",
+     "num_key_value_heads and `k_proj.weight` halved together"},
     {"weights.index-mismatch", "weights", breaking, high,
      "The index names files or tensors that are not there, or that differ.",
      "model-00002-of-00003.safetensors is named and missing"},

@@ -60,7 +60,9 @@ std::vector<Change> diff_access(const RepoFacts &before, const RepoFacts &after)
   };
   if (!before.identity.empty() && !after.identity.empty() && before.identity != after.identity)
     add("access.replaced", before.identity, after.identity,
-        fmt::format("The name {} now leads to another repository, {}: it is not the one that was tracked.", before.name, after.name));
+        before.name == after.name
+            ? fmt::format("Another repository took the name {}: it is not the one that was tracked.", after.name)
+            : fmt::format("The name {} now leads to another repository, {}: it is not the one that was tracked.", before.name, after.name));
   else if (before.name != after.name)
     add("access.renamed", before.name, after.name, fmt::format("{} is now called {}; the old name leads there for the time being.", before.name, after.name));
   if (before.gate != after.gate)

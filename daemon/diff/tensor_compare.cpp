@@ -126,8 +126,9 @@ std::string parameters(std::int64_t count) {
 
 class TensorDiff {
 public:
-  TensorDiff(const std::string &path, const std::vector<TensorView> &before, const std::vector<TensorView> &after, Changes &changes)
-      : path_(path), before_(before), after_(after), changes_(changes) {}
+  TensorDiff(const std::string &path, const std::vector<TensorView> &before, const std::vector<TensorView> &after, Changes &changes,
+             const ShapesAnnounced &shapes_announced)
+      : path_(path), before_(before), after_(after), changes_(changes), shapes_announced_(shapes_announced) {}
 
   bool run() {
     split();
@@ -316,8 +317,10 @@ private:
       was[std::string(rows[i].first.name)] = *rows[i].first.shape;
       is[std::string(rows[i].second.name)] = *rows[i].second.shape;
     }
-    add("weights.reshaped", json_text(was), json_text(is),
-        fmt::format("{} another shape: {}. {}", counted(rows.size(), "tensor has", "tensors have"), listed(texts, 3), totals()));
+    const bool announced = shapes_announced_ && shapes_announced_(rows);
+    add(announced ? "weights.reshaped-with-config" : "weights.reshaped", json_text(was), json_text(is),
+        fmt::format("{} another shape{}: {}. {}", counted(rows.size(), "tensor has", "tensors have"),
+                    announced ? ", the one that config.json now gives" : "", listed(texts, 3), totals()));
   }
 
   void recast() {
@@ -349,6 +352,7 @@ private:
   std::vector<TensorView> removed_;
   std::vector<TensorView> added_;
   std::vector<std::pair<TensorView, TensorView>> common_;
+  const ShapesAnnounced &shapes_announced_;
 };
 
 } // namespace
@@ -361,8 +365,8 @@ std::string shown_shape(const std::vector<std::int64_t> &shape) {
 }
 
 bool compare_tensors(const std::string &path, const std::vector<TensorView> &before, const std::vector<TensorView> &after,
-                     Changes &changes) {
-  return TensorDiff(path, before, after, changes).run();
+                     Changes &changes, const ShapesAnnounced &shapes_announced) {
+  return TensorDiff(path, before, after, changes, shapes_announced).run();
 }
 
 } // namespace headwater::diff

@@ -1,3 +1,4 @@
+#include "daemon/diff/config_shapes.hpp"
 #include "daemon/diff/gguf_compare.hpp"
 #include "daemon/diff/subjects.hpp"
 #include "daemon/diff/tensor_compare.hpp"
@@ -392,7 +393,12 @@ private:
     unknown.insert(unknown.end(), old_table.malformed.begin(), old_table.malformed.end());
     if (!unknown.empty())
       return without_headers(before, after, same_paths, changed, unknown);
-    if (compare_tensors(path, views_of(old_table), views_of(new_table), changes_))
+    const auto announced = [this](const std::vector<std::pair<TensorView, TensorView>> &rows) {
+      const ConfigShapes was = shapes_by_config(sides_.before);
+      const ConfigShapes is = shapes_by_config(sides_.after);
+      return std::ranges::all_of(rows, [&](const auto &row) { return follows_config(was, is, row.first.name, *row.first.shape, *row.second.shape); });
+    };
+    if (compare_tensors(path, views_of(old_table), views_of(new_table), changes_, announced))
       return;
     same_tensors(before, after, same_paths, old_table, new_table, path);
   }

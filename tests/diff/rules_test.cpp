@@ -45,7 +45,7 @@ TEST(BaseModel, IsNamedByTheCardAndComparedBySubject) {
   const std::vector<Change> changes = compare_with_base(base, model);
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes.front().kind, "stop-set.base-differs");
-  EXPECT_EQ(changes.front().level, Level::low);
+  EXPECT_EQ(changes.front().level, Level::high);
   EXPECT_TRUE(compare_with_base(model, model).empty());
 }
 
