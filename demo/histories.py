@@ -250,7 +250,7 @@ def monolith():
     fewer = {**c, "num_key_value_heads": 8}
     r.revision("2026-11-05T07:00:00Z", "Save with 8 key-value heads", {
         "config.json": texts.dump(fewer), **weights.weight_files(weights.decoder(fewer), r.name, shards)},
-        ["config.attention", "weights.reshaped"], True)
+        ["config.attention", "weights.reshaped-with-config"], True)
     return r
 
 

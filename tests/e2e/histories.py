@@ -89,7 +89,7 @@ HISTORIES = [
      [({"access.renamed"}, "open"), ({"template.generation-prompt"}, "open")]),
     ("names/taken-over", [PLAIN, model(chat_template__jinja=THINKING)],
      {"events": [event(1, set={"_id": "66aa66aa66aa66aa66aa66aa"})]},
-     [("security", "high", {"access.replaced"}, True, ["another repository"]), ("behaviour", "high", {"template.generation-prompt"}, True, [])],
+     [("security", "high", {"access.replaced"}, True, ["Another repository took"]), ("behaviour", "high", {"template.generation-prompt"}, True, [])],
      [({"access.replaced"}, "open"), ({"template.generation-prompt"}, "open")]),
     # History.
     ("history/moved-back", [PLAIN, model(chat_template__jinja=THINKING), model(README__md=CARD.format("apache-2.0") + "More.\n")],
