@@ -162,7 +162,9 @@ private:
       ++at_;
     const std::size_t begin = at_;
     value = 0;
-    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
+    for (;
+         at_ - begin < most_digits && at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9';
+         ++at_)
       value = value * 10 + (text_[at_] - '0');
     const std::size_t digits = at_ - begin;
     return digits > 0 && digits <= most_digits && (digits == 1 || text_[begin] != '0');
