@@ -287,8 +287,18 @@ private:
     return at->second;
   }
 
+  /// Positions of the usual kind with nothing said about them.
+  static bool says_no_positions(const Json &rope) {
+    for (const auto &[key, value] : rope.items())
+      if (!value.is_null() && !(key == "rope_type" && value == Json("default")))
+        return false;
+    return true;
+  }
+
   /// True when leaving the key out, in the config before or after, means the same as `value`.
   bool stands_without(const std::string &key, const Json &value, bool left_out_before, const std::string &pointer, const std::string &group) {
+    if (key == "rope_parameters" && value.is_object() && says_no_positions(value))
+      return true;
     if (const Json *known = default_of(left_out_before, pointer))
       return *known == value;
     if (key == "model_type")
@@ -307,12 +317,6 @@ private:
     if (const std::string_view known = generation_default(key); is_generation_key(key) && !known.empty())
       return Json::parse(known) == value;
     const ConfigKey *row = find_config_key(key);
-    if (key == "rope_parameters" && value.is_object()) {
-      Json stated = value;
-      for (auto at = stated.begin(); at != stated.end();)
-        at = at->is_null() ? stated.erase(at) : std::next(at);
-      return stated == Json{{"rope_type", "default"}};
-    }
     // Library-wide defaults of PretrainedConfig, the same for all model types.
     if (key == "id2label" || key == "label2id")
       return value == Json{{"0", "LABEL_0"}, {"1", "LABEL_1"}} || value == Json{{"LABEL_0", 0}, {"LABEL_1", 1}};
