@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ostream>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -16,15 +18,26 @@ namespace {
 
 using test::snapshot_from;
 
-std::vector<Json> all_cases() {
-  std::vector<Json> cases;
+/// A case of the files, known by its name in what the tests print.
+struct Case {
+  Json item;
+};
+
+void PrintTo(const Case &one, std::ostream *out) {
+  *out << one.item["name"].get_ref<const std::string &>();
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
   std::set<std::string> files;
   for (const auto &entry : std::filesystem::directory_iterator(std::string(HEADWATER_SOURCE_DIR) + "/tests/data/diff"))
     if (entry.path().extension() == ".json")
       files.insert(entry.path().string());
-  for (const std::string &file : files)
-    for (const Json &item : Json::parse(test::read_file(file)))
-      cases.push_back(item);
+  for (const std::string &file : files) {
+    Json items = parse_json(test::read_file(file)).value();
+    for (Json &item : items)
+      cases.push_back({std::move(item)});
+  }
   return cases;
 }
 
@@ -36,10 +49,13 @@ std::string told(const Delta &delta) {
   return text;
 }
 
-class Incident : public testing::TestWithParam<Json> {};
+class Incident : public testing::TestWithParam<Case> {
+protected:
+  static const Json &item() { return GetParam().item; }
+};
 
 TEST_P(Incident, IsToldWithItsKindLevelAndFacts) {
-  const Json &item = GetParam();
+  const Json &item = Incident::item();
   const Delta delta = diff(snapshot_from(item["before"]), snapshot_from(item["after"]));
   SCOPED_TRACE(told(delta));
   for (const Json &expected : item["expect"]) {
@@ -69,7 +85,7 @@ TEST_P(Incident, IsToldWithItsKindLevelAndFacts) {
 
 TEST_P(Incident, IsQuietAgainstItself) {
   for (const char *side : {"before", "after"}) {
-    const Snapshot snapshot = snapshot_from(GetParam()[side]);
+    const Snapshot snapshot = snapshot_from(item()[side]);
     const Delta delta = diff(snapshot, snapshot);
     EXPECT_TRUE(delta.changes.empty()) << told(delta);
   }
@@ -86,8 +102,8 @@ bool one_way(const Change &change) {
 }
 
 TEST_P(Incident, IsMirroredWhenItIsUndone) {
-  const Snapshot before = snapshot_from(GetParam()["before"]);
-  const Snapshot after = snapshot_from(GetParam()["after"]);
+  const Snapshot before = snapshot_from(item()["before"]);
+  const Snapshot after = snapshot_from(item()["after"]);
   const Delta there = diff(before, after);
   const Delta back = diff(after, before);
   SCOPED_TRACE(told(there) + "back:\n" + told(back));
@@ -102,16 +118,16 @@ TEST_P(Incident, IsMirroredWhenItIsUndone) {
 }
 
 TEST_P(Incident, HasEqualFactsOnlyWhereNothingOfWeightDiffers) {
-  const Snapshot before = snapshot_from(GetParam()["before"]);
-  const Snapshot after = snapshot_from(GetParam()["after"]);
+  const Snapshot before = snapshot_from(item()["before"]);
+  const Snapshot after = snapshot_from(item()["after"]);
   const Delta delta = diff(before, after);
-  if (level_of(delta.changes) >= Level::medium && impact_of(delta.changes) != Impact::cosmetic && !GetParam().contains("remote")) {
+  if (level_of(delta.changes) >= Level::medium && impact_of(delta.changes) != Impact::cosmetic && !item().contains("remote")) {
     EXPECT_NE(fact_hash(before), fact_hash(after)) << told(delta);
   }
 }
 
-std::string case_name(const testing::TestParamInfo<Json> &item) {
-  return item.param["name"].get<std::string>();
+std::string case_name(const testing::TestParamInfo<Case> &info) {
+  return info.param.item["name"].get<std::string>();
 }
 
 INSTANTIATE_TEST_SUITE_P(Diff, Incident, testing::ValuesIn(all_cases()), case_name);

@@ -506,7 +506,9 @@ TEST(HubClient, AHeaderThatCannotBeIsNotAskedFor) {
   std::string bytes = safetensors(1000, 0);
   hub.serve_file(resolve_path("w.safetensors"), bytes);
   FileEntry file{"w.safetensors", older, 500, std::string(64, 'c')};
-  EXPECT_EQ(hub.content(file, FilePart::safetensors_header).error().code, Errc::malformed);
+  const Result<std::string> whole = hub.content(file, FilePart::safetensors_header);
+  ASSERT_TRUE(whole) << "a small file that is no safetensors is the reader's to name";
+  EXPECT_EQ(*whole, bytes.substr(0, 500));
   file.size = 4;
   EXPECT_EQ(hub.content(file, FilePart::safetensors_header).error().code, Errc::malformed);
   bytes[4] = 1; // 4 GiB and more
