@@ -27,7 +27,7 @@ void PrintTo(const Case &one, std::ostream *out) {
   *out << one.item["name"].get_ref<const std::string &>();
 }
 
-std::vector<Case> all_cases() {
+std::vector<Case> read_cases() {
   std::vector<Case> cases;
   std::set<std::string> files;
   for (const auto &entry : std::filesystem::directory_iterator(std::string(HEADWATER_SOURCE_DIR) + "/tests/data/diff"))
@@ -38,6 +38,12 @@ std::vector<Case> all_cases() {
     for (Json &item : items)
       cases.push_back({std::move(item)});
   }
+  return cases;
+}
+
+/// All cases, read once: each test asks for them.
+const std::vector<Case> &all_cases() {
+  static const std::vector<Case> cases = read_cases();
   return cases;
 }
 
