@@ -5,6 +5,7 @@
 #include "estimator/plan.hpp"
 #include "schemas/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <optional>
@@ -94,14 +95,39 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view i
   return out;
 }
 
+/// A value that only names a file's bytes says nothing to a person.
+bool is_object_id(std::string_view json) {
+  return (json.size() == 42 || json.size() == 66) &&
+         json.substr(1, json.size() - 2).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Where the lines of two values start so that a long common beginning does not hide what differs.
+std::size_t start_of_difference(std::string_view before, std::string_view after, std::size_t lead) {
+  const auto [left, right] = std::ranges::mismatch(before, after);
+  const std::size_t differs = static_cast<std::size_t>(left - before.begin());
+  if (differs <= 2 * lead)
+    return 0;
+  std::size_t start = differs - lead;
+  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(before[at]) & 0xC0U) == 0x80U; };
+  while (start > 0 && start < before.size() && continues(start))
+    --start;
+  return start;
+}
+
 std::string value_lines(const Change &change, const Paint &paint) {
   constexpr std::size_t longest = 160;
-  std::string text;
-  if (change.before_json != "null")
-    text += paint("      - " + plain_text(change.before_json, longest), "31") + "\n";
-  if (change.after_json != "null")
-    text += paint("      + " + plain_text(change.after_json, longest), "32") + "\n";
-  return text;
+  constexpr std::size_t lead = 40;
+  const std::string_view before = change.before_json;
+  const std::string_view after = change.after_json;
+  if (is_object_id(before) || is_object_id(after))
+    return {};
+  const std::size_t start = before != "null" && after != "null" ? start_of_difference(before, after, lead) : 0;
+  const auto line = [&](std::string_view mark, std::string_view value, std::string_view colour) {
+    if (value == "null")
+      return std::string();
+    return paint(fmt::format("      {} {}{}", mark, start > 0 ? "\u2026" : "", plain_text(value.substr(start), longest)), colour) + "\n";
+  };
+  return line("-", before, "31") + line("+", after, "32");
 }
 
 void print(const DiffCommand &command, const Delta &delta, std::ostream &out) {
