@@ -158,6 +158,8 @@ private:
     const std::vector<std::string> modules = new_items(before.modules, after.modules);
     const std::vector<std::string> reaches = new_items(before.reaches, after.reaches);
     std::string imports = modules.empty() ? "" : fmt::format(" Newly imported: {}.", plain_text(listed(modules, 6)));
+    if (!runs && !reaches.empty())
+      imports += fmt::format(" It reaches for: {}.", listed(reaches, 6));
     if (file.before == nullptr && after.lines.empty()) {
       add("code.comments", file.path, "null", after_id, fmt::format("{} was added and holds no code.", file.path));
     } else if (file.before == nullptr) {
@@ -172,8 +174,8 @@ private:
           fmt::format("{} changed: {} added, {} removed.{}{}", file.path, counted(lines.added, "line"), with_thousands(static_cast<long long>(lines.removed)),
                       imports, who));
     }
-    if (!reaches.empty())
-      add(runs ? "code.imports" : "code.script", file.path, json_text(Json(before.reaches)), json_text(Json(after.reaches)),
+    if (runs && !reaches.empty())
+      add("code.imports", file.path, json_text(Json(before.reaches)), json_text(Json(after.reaches)),
           fmt::format("{} now reaches for: {}.{}", file.path, listed(reaches, 6), who));
   }
 
