@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -474,6 +475,36 @@ void compare_keys(const RoleKinds &kinds, const std::string &path, const std::st
                                   fmt::format("{} more keys differ.", told - most_unknown_keys)));
 }
 
+/// Whether the older quantize_config.json beside a config says the same as its quantization_config, as far as both speak.
+bool repeats_quantize_config(const Snapshot &snapshot, const std::string &config_path, const Json &stated) {
+  const Document older = read_document(snapshot, std::string(read::folder_of(config_path)) + "quantize_config.json");
+  if (older.state != Document::State::ok || !stated.is_object())
+    return false;
+  const Json known = canonical_numbers(*older.json);
+  std::size_t shared = 0;
+  for (const auto &[key, value] : known.items())
+    if (const auto at = stated.find(key); at != stated.end()) {
+      if (*at != value)
+        return false;
+      ++shared;
+    }
+  return shared > 0;
+}
+
+/// A quantization_config that came to (or left) a config beside a quantize_config.json which says it anyway.
+void quieten_repeated_quantisation(const Sides &sides, const std::string &path, Changes &changes) {
+  for (Change &change : changes) {
+    if (change.kind != "config.quantisation" || change.path != path + "#/quantization_config")
+      continue;
+    const bool came = change.before_json == "null";
+    const std::string stated = came ? change.after_json : change.before_json;
+    const Result<Json> value = parse_json(stated);
+    if ((came || change.after_json == "null") && value && repeats_quantize_config(came ? sides.before : sides.after, path, *value))
+      change = make_change("config.default-stated", change.path, change.before_json, change.after_json,
+                           fmt::format("quantization_config is {} stated; quantize_config.json says the same.", came ? "now" : "no longer"));
+  }
+}
+
 void compare_file(const RoleKinds &kinds, const Sides &sides, const FilePair &file, Changes &changes) {
   using State = Document::State;
   const Document before = read_document(sides.before, file.path);
@@ -493,10 +524,14 @@ void compare_file(const RoleKinds &kinds, const Sides &sides, const FilePair &fi
   if (before.state != State::ok)
     return note("config.unreadable",
                 fmt::format("{} can be read now and could not before, so it was not compared: {}.", file.path, before.problem));
-  if (kinds.keys.empty())
-    ConfigDiff(file.path, *before.json, *after.json, changes).run();
-  else
+  if (kinds.keys.empty()) {
+    Changes told;
+    ConfigDiff(file.path, *before.json, *after.json, told).run();
+    quieten_repeated_quantisation(sides, file.path, told);
+    std::ranges::move(told, std::back_inserter(changes));
+  } else {
     compare_keys(kinds, file.path, "", canonical_numbers(*before.json), canonical_numbers(*after.json), changes);
+  }
 }
 
 } // namespace
