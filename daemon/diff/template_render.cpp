@@ -86,9 +86,63 @@ struct Excerpt {
   std::string after;
 };
 
-/// The shortest differing part of two texts.
+/// Most characters that a marker such as `<|im_start|>` is looked for in.
+constexpr std::size_t longest_marker = 40;
+
+/// How many characters before `at` a marker begins that is still open there; 0 when none is.
+std::size_t open_before(std::string_view text, std::size_t at) {
+  for (std::size_t back = 1; back <= std::min(at, longest_marker); ++back) {
+    const char c = text[at - back];
+    if (c == '<')
+      return back;
+    if (c == '>' || c == ' ' || c == '\n')
+      return 0;
+  }
+  return 0;
+}
+
+/// How many characters from `at` on the marker ends that is open there; 0 when none is.
+std::size_t closed_after(std::string_view text, std::size_t at) {
+  if (open_before(text, at) == 0)
+    return 0;
+  for (std::size_t ahead = 0; ahead < std::min(text.size() - at, longest_marker); ++ahead) {
+    const char c = text[at + ahead];
+    if (c == '>')
+      return ahead + 1;
+    if (c == '<' || c == ' ' || c == '\n')
+      return 0;
+  }
+  return 0;
+}
+
+/// A piece that was put in can be told from where its marker begins: `<|x|>a` rather than `x|>a<|`,
+/// which reads the same.
+std::size_t shift_to_marker(std::string_view text, std::size_t begin, std::size_t end) {
+  for (std::size_t shift = 0; shift <= std::min(begin, longest_marker); ++shift) {
+    if (shift > 0 && text[begin - shift] != text[end - shift])
+      return 0;
+    if (text[begin - shift] == '<' || text[begin - shift] == '[')
+      return shift;
+  }
+  return 0;
+}
+
+/// The shortest differing part of two texts that cuts no marker in two.
 Excerpt excerpt(std::string_view before, std::string_view after) {
   auto [front, back] = common_ends(before, after);
+  const auto end_of = [&back](std::string_view text) { return text.size() - back; };
+  if (const bool put_in = end_of(before) == front; put_in || end_of(after) == front) {
+    const std::string_view longer = put_in ? after : before;
+    const std::size_t shift =
+        end_of(longer) > front ? shift_to_marker(longer, front, end_of(longer)) : 0;
+    front -= shift;
+    back += shift;
+  } else {
+    const std::size_t ahead =
+        std::max(closed_after(before, end_of(before)), closed_after(after, end_of(after)));
+    front -= open_before(before, front);
+    back -= std::min(ahead, back);
+  }
   return {std::string(before.substr(front, before.size() - front - back)),
           std::string(after.substr(front, after.size() - front - back))};
 }
