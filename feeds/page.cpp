@@ -64,13 +64,27 @@ std::string_view state_class(const store::Repo &repo) {
   return repo.open_advisories > 0 ? headwater::to_string(repo.open_level) : "ok";
 }
 
+/// A sentence as HTML: what it quotes between backticks as code.
+std::string sentence_html(std::string_view sentence) {
+  std::string html;
+  while (true) {
+    const std::size_t open = sentence.find('`');
+    const std::size_t close = open == std::string_view::npos ? open : sentence.find('`', open + 1);
+    if (close == std::string_view::npos)
+      return html + escape_html(sentence);
+    html += escape_html(sentence.substr(0, open)) + "<code>" +
+            escape_html(sentence.substr(open + 1, close - open - 1)) + "</code>";
+    sentence.remove_prefix(close + 1);
+  }
+}
+
 mustache::data change_data(const Change &change) {
   mustache::data data;
   data.set("level", std::string(to_string(change.level)));
   data.set("impact", std::string(to_string(change.impact)));
   data.set("kind", change.kind);
   set_text(data, "path", plain_text(change.path));
-  data.set("explanation", change.explanation);
+  data.set("explanation", sentence_html(change.explanation));
   const std::string before =
       change.before_json == "null" ? "" : readable_value(change.before_json, shown_value_bytes);
   const std::string after =
@@ -203,7 +217,7 @@ void set_plan(mustache::data &data, const std::string &plan_json) {
   if (plan.structure.empty())
     return;
   data.set("has_structure", true);
-  data.set("layers", std::to_string(plan.layers));
+  data.set("nodes", std::to_string(plan.layers));
   mustache::data structure{mustache::data::type::list};
   for (const PlanNode &node : plan.structure) {
     mustache::data row;
@@ -391,8 +405,8 @@ std::string repo_html(const RepoPage &page) {
     data.set("head_date", repo.head_date);
     data.set("head_day", day_of(repo.head_date));
   }
-  data.set("revision_count", fmt::format("{} revision{}", repo.revision_count,
-                                          repo.revision_count == 1 ? "" : "s"));
+  data.set("revision_count",
+           fmt::format("{} revision{}", repo.revision_count, repo.revision_count == 1 ? "" : "s"));
   mustache::data advisories{mustache::data::type::list};
   for (const store::AdvisoryRecord &record : page.advisories) {
     const Advisory &advisory = record.advisory;

@@ -264,6 +264,21 @@ Outputs render_everything() {
   return outputs;
 }
 
+TEST(Pages, ShowWhatASentenceQuotesAsCode) {
+  Delta delta;
+  delta.repo = "acme/tiny";
+  delta.from = sample::first_sha;
+  delta.to = sample::second_sha;
+  delta.changes = {make_change("config.dtype", "config.json#/dtype", "1", "2",
+                               "It was `a<b>` & is `c`; an odd ` stays")};
+  SiteText site;
+  site.public_url = sample::site;
+  const std::string html = front_html(FrontPage{site, {sample::repo()}, {{1, delta, "", ""}}});
+  EXPECT_NE(html.find("It was <code>a&lt;b&gt;</code> &amp; is <code>c</code>; an odd ` stays"),
+            std::string::npos)
+      << html;
+}
+
 TEST(HostileText, CannotLeaveItsPlaceInHtml) {
   for (const auto &[name, text] : render_everything().html) {
     SCOPED_TRACE(name);
