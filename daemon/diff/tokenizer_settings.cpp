@@ -30,7 +30,7 @@ constexpr auto settings = std::to_array<SettingKey>({
     {"do_basic_tokenize", "tokenizer.text-option", "true"},
     {"strip_accents", "tokenizer.text-option", "null"},
     {"tokenize_chinese_chars", "tokenizer.text-option", "true"},
-    {"legacy", "tokenizer.text-option", ""},
+    {"legacy", "tokenizer.text-option", "true"},
     {"clean_up_tokenization_spaces", "tokenizer.decoder", ""},
     {"spaces_between_special_tokens", "tokenizer.decoder", ""},
     {"errors", "tokenizer.decoder", "\"replace\""},
@@ -130,7 +130,10 @@ public:
       keys.insert(key);
     for (const auto &[key, value] : after.items())
       keys.insert(key);
+    const bool renamed = told_specials_renamed(before, after);
     for (const std::string &key : keys) {
+      if (renamed && (key == old_specials || key == new_specials))
+        continue;
       const auto left = before.find(key);
       const auto right = after.find(key);
       one(key, left != before.end() ? &*left : nullptr, right != after.end() ? &*right : nullptr);
@@ -138,6 +141,36 @@ public:
   }
 
 private:
+  static constexpr const char *old_specials = "additional_special_tokens";
+  static constexpr const char *new_specials = "extra_special_tokens";
+
+  /// The list of further special tokens goes by another name in newer libraries. True when it was told that it moved there (or
+  /// back) with the same tokens.
+  bool told_specials_renamed(const Json &before, const Json &after) {
+    if (before.contains(old_specials) == after.contains(old_specials))
+      return false;
+    const auto tokens = [](const Json &config) {
+      std::vector<std::optional<std::string>> texts;
+      for (const char *key : {old_specials, new_specials})
+        if (const auto list = config.find(key); list != config.end() && !list->empty() && !list->is_null()) {
+          if (!list->is_array())
+            return std::vector<std::optional<std::string>>{std::nullopt};
+          for (const Json &token : *list)
+            texts.push_back(token_text(&token));
+        }
+      return texts;
+    };
+    const auto was = tokens(before);
+    if (was.empty() || was != tokens(after) || !std::ranges::all_of(was, [](const auto &text) { return text.has_value(); }))
+      return false;
+    const bool forth = before.contains(old_specials);
+    const Json &list = forth ? after[new_specials] : before[new_specials];
+    const char *from = forth ? old_specials : new_specials;
+    const char *to = forth ? new_specials : old_specials;
+    add("tokenizer.serialised-form", to, &list, &list, fmt::format("{} is now called {}; the {} are the same.", from, to, counted(was.size(), "token")));
+    return true;
+  }
+
   void add(std::string_view kind, const std::string &key, const Json *a, const Json *b, std::string sentence) {
     changes_.push_back(make_change(kind, path_ + "#/" + pointer_key(key), a != nullptr ? json_text(*a) : "null",
                                    b != nullptr ? json_text(*b) : "null", std::move(sentence)));
@@ -159,7 +192,10 @@ private:
       return add("tokenizer.setting", key, a, b, describe("", {path_, key, a, b}));
     if (!row->without.empty()) {
       const Json without = Json::parse(row->without);
-      if ((a == nullptr || *a == without) && (b == nullptr || *b == without))
+      const auto says_nothing = [&](const Json *value) {
+        return value == nullptr || *value == without || (value->is_structured() && value->empty() && without.is_structured());
+      };
+      if (says_nothing(a) && says_nothing(b))
         return stated(key, a, b);
     }
     if (a == nullptr ? b->is_null() : b == nullptr && a->is_null())
@@ -209,6 +245,9 @@ private:
   static bool same_class(const Json *a, const Json *b) {
     const auto stem = [](const Json &value) {
       std::string text = value.is_string() ? value.get<std::string>() : "";
+      // What any tokenizer.json, or any Python tokenizer, is loaded with in newer libraries.
+      if (text == "TokenizersBackend" || text == "PythonBackend")
+        return std::string("PreTrainedTokenizer");
       if (text.ends_with("Fast"))
         text.resize(text.size() - 4);
       return text;
@@ -252,7 +291,7 @@ private:
     if (a != nullptr && b != nullptr) {
       if (!compare_added_tokens(path_ + "#/added_tokens_decoder", decoder_tokens(*a), decoder_tokens(*b), changes_))
         add("tokenizer.setting", "added_tokens_decoder", a, b, "added_tokens_decoder differs in keys that we do not know.");
-    } else if (find_file(sides_.before, tokenizer) != nullptr && find_file(sides_.after, tokenizer) != nullptr) {
+    } else if (find_file(b == nullptr ? sides_.after : sides_.before, tokenizer) != nullptr) {
       add("tokenizer.default-stated", "added_tokens_decoder", a, b,
           fmt::format("added_tokens_decoder was {}; tokenizer.json lists the added tokens.", b != nullptr ? "added" : "removed"));
     } else {
