@@ -1,5 +1,6 @@
 #include "daemon/diff/effective_templates.hpp"
 #include "daemon/diff/subjects.hpp"
+#include "daemon/diff/tokenizer_class.hpp"
 
 #include "schemas/text.hpp"
 
@@ -36,7 +37,10 @@ std::vector<std::pair<std::string, std::string>> special_tokens(const Snapshot &
 bool adds_bos(const Snapshot &snapshot) {
   const Document config = read_document(snapshot, "tokenizer_config.json");
   const auto at = config.json->find("add_bos_token");
-  return at != config.json->end() && at->is_boolean() && at->get<bool>();
+  if (at != config.json->end() && at->is_boolean())
+    return at->get<bool>();
+  const auto type = config.json->find("tokenizer_class");
+  return type != config.json->end() && type->is_string() && adds_bos_by_default(type->get_ref<const std::string &>()).value_or(false);
 }
 
 TemplateContext context_of(const Sides &sides) {

@@ -1,3 +1,4 @@
+#include "daemon/diff/tokenizer_class.hpp"
 #include "daemon/diff/tokenizer_compare.hpp"
 
 #include "schemas/text.hpp"
@@ -231,15 +232,11 @@ private:
       if (const auto at = document.json->find("tokenizer_class"); name.empty() && at != document.json->end() && at->is_string())
         name = at->get<std::string>();
     }
-    if (name.ends_with("Fast"))
-      name.resize(name.size() - 4);
-    constexpr auto adding_bos = std::to_array<std::string_view>({"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"});
-    constexpr auto byte_level = std::to_array<std::string_view>({"GPT2Tokenizer", "Qwen2Tokenizer", "RobertaTokenizer", "CodeGenTokenizer", "BloomTokenizer"});
-    const bool adds = std::ranges::find(adding_bos, name) != adding_bos.end();
-    const bool bytes = std::ranges::find(byte_level, name) != byte_level.end();
-    if (key == "add_bos_token")
-      return (adds && value == Json(true)) || (bytes && value == Json(false));
-    return key == "add_prefix_space" && bytes && value == Json(false);
+    if (key == "add_bos_token") {
+      const std::optional<bool> adds = adds_bos_by_default(name);
+      return adds && value == Json(*adds);
+    }
+    return key == "add_prefix_space" && is_byte_level(name) && value == Json(false);
   }
 
   static bool same_class(const Json *a, const Json *b) {

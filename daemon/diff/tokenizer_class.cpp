@@ -1,0 +1,36 @@
+#include "daemon/diff/tokenizer_class.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace headwater::diff {
+namespace {
+
+constexpr auto adding_bos = std::to_array<std::string_view>(
+    {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"});
+constexpr auto byte_level =
+    std::to_array<std::string_view>({"GPT2Tokenizer", "Qwen2Tokenizer", "RobertaTokenizer",
+                                     "CodeGenTokenizer", "BloomTokenizer"});
+
+/// The fast form of a class does the same.
+std::string_view stem(std::string_view name) {
+  if (name.ends_with("Fast"))
+    name.remove_suffix(4);
+  return name;
+}
+
+} // namespace
+
+bool is_byte_level(std::string_view tokenizer_class) {
+  return std::ranges::find(byte_level, stem(tokenizer_class)) != byte_level.end();
+}
+
+std::optional<bool> adds_bos_by_default(std::string_view tokenizer_class) {
+  if (std::ranges::find(adding_bos, stem(tokenizer_class)) != adding_bos.end())
+    return true;
+  if (is_byte_level(tokenizer_class))
+    return false;
+  return std::nullopt;
+}
+
+} // namespace headwater::diff

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace headwater::diff {
+
+/// What a tokenizer class does about a BOS token where its config is silent; nothing where that is not known of the class.
+std::optional<bool> adds_bos_by_default(std::string_view tokenizer_class);
+
+/// Whether a class works on bytes and puts no space in front of a text unless it is told to.
+bool is_byte_level(std::string_view tokenizer_class);
+
+} // namespace headwater::diff
