@@ -158,13 +158,20 @@ Result<Stage> set_up(const DemoCommand &command) {
 
   Position position(state + "/replay-position");
   hub::ReplayOptions replay;
-  replay.revealed = position.steps();
+  replay.revealed = 0;
   Result<std::unique_ptr<hub::ReplayHub>> opened = hub::ReplayHub::open(recorded, replay);
   if (!opened)
     return std::unexpected(opened.error());
   const std::shared_ptr<hub::ReplayHub> hub = std::move(*opened);
-  while (hub->revealed() < shown_at_start(command, *hub) && hub->reveal_next())
-    continue;
+  const auto reveal_up_to = [&hub](std::size_t steps) {
+    while (hub->revealed() < steps && hub->reveal_next())
+      continue;
+  };
+  reveal_up_to(shown_at_start(command, *hub));
+  // What is watched is what was there when the first run began: a repo that vanished since is news
+  // still, however often the run was killed in between.
+  const std::vector<std::string> watched = hub->repos();
+  reveal_up_to(position.steps());
   position.set(hub->revealed());
 
   Result<std::unique_ptr<net::Server>> hub_server =
@@ -174,7 +181,7 @@ Result<Stage> set_up(const DemoCommand &command) {
   const std::string endpoint = fmt::format("http://127.0.0.1:{}", (*hub_server)->port());
 
   service::DaemonOptions options;
-  options.config = config_for(command, endpoint, state, hub->repos());
+  options.config = config_for(command, endpoint, state, watched);
   options.clock = std::move(clock);
   // The recorded hub's own address differs from run to run; what is told of a repo does not.
   options.hub_origin = "https://huggingface.co";
