@@ -43,6 +43,8 @@ merges[1000], merges[1001] = merges[1001], merges[1000]
 write("after")
 print(f"{size / 1e6:.1f} MB; edited: two ids swapped, one token gone, one new, two merges swapped")
 PY
+# As systemd/headwater.service runs the daemon; Python runs with the same.
+export GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 export DIFF_BENCH_BEFORE=$work/before.json DIFF_BENCH_AFTER=$work/after.json
 build=${HEADWATER_BENCH_BUILD:-build/release}
 ninja -C "$build" bench_diff > /dev/null
