@@ -3,6 +3,7 @@
 #include "daemon/diff/config_keys.hpp"
 #include "daemon/diff/model_defaults.hpp"
 #include "daemon/diff/subjects.hpp"
+#include "daemon/diff/tokenizer_class.hpp"
 
 #include "schemas/text.hpp"
 
@@ -184,13 +185,8 @@ private:
   }
 
   static bool same_class(const Json *a, const Json *b) {
-    const auto stem = [](const Json *value) {
-      std::string text = value != nullptr && value->is_string() ? value->get<std::string>() : "";
-      if (text.ends_with("Fast"))
-        text.resize(text.size() - 4);
-      return text;
-    };
-    return a != nullptr && b != nullptr && stem(a) == stem(b);
+    return a != nullptr && b != nullptr && a->is_string() && b->is_string() &&
+           same_tokenizer_class(a->get_ref<const std::string &>(), b->get_ref<const std::string &>());
   }
 
   /// The same value under another key, or in another spelling.
@@ -256,18 +252,18 @@ private:
     return defaults.known;
   }
 
-  /// The key that `key` is another name of, where both sides state that one alike; "" where there is none.
-  std::string repeats(bool left_out_before, const std::string &key, const std::string &pointer) {
+  /// Whether a key is another name of one that both sides state alike.
+  bool repeats(bool left_out_before, const std::string &key, const std::string &pointer) {
     const std::string holder = pointer.substr(0, pointer.rfind('/'));
     const auto &names = known_defaults(left_out_before, holder).names;
     const auto name = names.find(key);
     if (name == names.end())
-      return {};
+      return false;
     const Json::json_pointer there(holder + "/" + pointer_key(name->second));
     const Json::json_pointer here(pointer);
     const Json &with = left_out_before ? *right_.json : *left_.json;
     const Json &without = left_out_before ? *left_.json : *right_.json;
-    return with.contains(there) && without.contains(there) && with[there] == with[here] && without[there] == with[here] ? name->second : "";
+    return with.contains(there) && without.contains(there) && with[there] == with[here] && without[there] == with[here];
   }
 
   /// The part of the model that directly holds a place; null at the top and where the part is not known.
@@ -313,7 +309,7 @@ private:
       return true;
     if (value.is_object() && part_is_default(left_out_before, pointer, value))
       return true;
-    if (const std::string repeated = repeats(left_out_before, key, pointer); !repeated.empty())
+    if (repeats(left_out_before, key, pointer))
       return true;
     if (const std::string_view known = generation_default(key); is_generation_key(key) && !known.empty())
       return Json::parse(known) == value;

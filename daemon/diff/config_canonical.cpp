@@ -98,7 +98,9 @@ private:
     Json rope = Json::object();
     const auto given = config.find("rope_parameters");
     const bool had_parameters = given != config.end() && !given->is_null();
-    if (had_parameters && given->is_object()) {
+    if (had_parameters && !given->is_object())
+      return;
+    if (had_parameters) {
       rope = *given;
       clean(rope, place, place);
     } else if (const auto scaling = config.find("rope_scaling"); scaling != config.end() && scaling->is_object()) {

@@ -1,5 +1,6 @@
 #include "daemon/diff/template_render.hpp"
 
+#include "daemon/diff/rendered_difference.hpp"
 #include "daemon/jinja/probes.hpp"
 #include "schemas/json.hpp"
 #include "schemas/text.hpp"
@@ -18,7 +19,6 @@ namespace {
 
 /// A probe needs a few thousand steps; many are run for one comparison, so each gets a small share.
 constexpr std::int64_t probe_fuel = 300'000;
-constexpr std::size_t excerpt_length = 160;
 
 using Tokens = std::vector<std::pair<std::string, std::string>>;
 
@@ -38,135 +38,6 @@ jinja::Clock probe_time() {
          std::chrono::minutes{4};
 }
 
-/// Text for a sentence: line ends and tabs as escapes, everything else made safe to show.
-std::string show(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else {
-      out += c;
-    }
-  }
-  return "`" + plain_text(out, excerpt_length) + "`";
-}
-
-bool continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-}
-
-/// Lengths of what two texts begin and end with in common, on code point boundaries, not
-/// overlapping.
-std::pair<std::size_t, std::size_t> common_ends(std::string_view a, std::string_view b) {
-  std::size_t most = std::min(a.size(), b.size());
-  std::size_t front = 0;
-  while (front < most && a[front] == b[front]) {
-    ++front;
-  }
-  while (front > 0 && ((front < a.size() && continuation(a[front])) ||
-                       (front < b.size() && continuation(b[front])))) {
-    --front;
-  }
-  std::size_t back = 0;
-  while (back < most - front && a[a.size() - 1 - back] == b[b.size() - 1 - back]) {
-    ++back;
-  }
-  while (back > 0 && continuation(a[a.size() - back])) {
-    --back;
-  }
-  return {front, back};
-}
-
-struct Excerpt {
-  std::string before;
-  std::string after;
-};
-
-/// Most characters that a marker such as `<|im_start|>` is looked for in.
-constexpr std::size_t longest_marker = 40;
-
-/// How many characters before `at` a marker begins that is still open there; 0 when none is.
-std::size_t open_before(std::string_view text, std::size_t at) {
-  for (std::size_t back = 1; back <= std::min(at, longest_marker); ++back) {
-    const char c = text[at - back];
-    if (c == '<')
-      return back;
-    if (c == '>' || c == ' ' || c == '\n')
-      return 0;
-  }
-  return 0;
-}
-
-/// How many characters from `at` on the marker ends that is open there; 0 when none is.
-std::size_t closed_after(std::string_view text, std::size_t at) {
-  if (open_before(text, at) == 0)
-    return 0;
-  for (std::size_t ahead = 0; ahead < std::min(text.size() - at, longest_marker); ++ahead) {
-    const char c = text[at + ahead];
-    if (c == '>')
-      return ahead + 1;
-    if (c == '<' || c == ' ' || c == '\n')
-      return 0;
-  }
-  return 0;
-}
-
-/// A piece that was put in can be told from where its marker begins: `<|x|>a` rather than `x|>a<|`,
-/// which reads the same.
-std::size_t shift_to_marker(std::string_view text, std::size_t begin, std::size_t end) {
-  for (std::size_t shift = 0; shift <= std::min(begin, longest_marker); ++shift) {
-    if (shift > 0 && text[begin - shift] != text[end - shift])
-      return 0;
-    if (text[begin - shift] == '<' || text[begin - shift] == '[')
-      return shift;
-  }
-  return 0;
-}
-
-/// The shortest differing part of two texts that cuts no marker in two.
-Excerpt excerpt(std::string_view before, std::string_view after) {
-  auto [front, back] = common_ends(before, after);
-  const auto end_of = [&back](std::string_view text) { return text.size() - back; };
-  if (const bool put_in = end_of(before) == front; put_in || end_of(after) == front) {
-    const std::string_view longer = put_in ? after : before;
-    const std::size_t shift =
-        end_of(longer) > front ? shift_to_marker(longer, front, end_of(longer)) : 0;
-    front -= shift;
-    back += shift;
-  } else {
-    const std::size_t ahead =
-        std::max(closed_after(before, end_of(before)), closed_after(after, end_of(after)));
-    front -= open_before(before, front);
-    back -= std::min(ahead, back);
-  }
-  return {std::string(before.substr(front, before.size() - front - back)),
-          std::string(after.substr(front, after.size() - front - back))};
-}
-
-/// Two renderings, cut to their difference and some of what surrounds it.
-Excerpt in_context(std::string_view before, std::string_view after) {
-  constexpr std::size_t around = 200;
-  constexpr std::size_t longest = 1500;
-  auto [front, back] = common_ends(before, after);
-  auto cut = [&](std::string_view text) {
-    std::size_t from = front > around ? front - around : 0;
-    std::size_t to = std::min(text.size() - back + std::min(back, around), from + longest);
-    while (from < front && continuation(text[from])) {
-      ++from;
-    }
-    while (to < text.size() && continuation(text[to])) {
-      ++to;
-    }
-    return (from > 0 ? "\u2026" : "") + std::string(text.substr(from, to - from)) +
-           (to < text.size() ? "\u2026" : "");
-  };
-  return {cut(before), cut(after)};
-}
-
 std::string without_space(std::string_view text) {
   std::string out;
   std::copy_if(text.begin(), text.end(), std::back_inserter(out),
@@ -181,12 +52,12 @@ std::string describe(const jinja::TemplateError &error) {
 /// How the two sides of a difference read in a sentence.
 std::string changed(std::string_view before, std::string_view after) {
   if (before.empty()) {
-    return fmt::format("gained {}", show(after));
+    return fmt::format("gained {}", show_rendered(after));
   }
   if (after.empty()) {
-    return fmt::format("lost {}", show(before));
+    return fmt::format("lost {}", show_rendered(before));
   }
-  return fmt::format("changed from {} to {}", show(before), show(after));
+  return fmt::format("changed from {} to {}", show_rendered(before), show_rendered(after));
 }
 
 /// A closing delimiter in a template's text that no brace of its text opens: what is left of a tag
@@ -468,10 +339,10 @@ private:
     Excerpt part{old, now};
     if (std::string_view(now).starts_with(old)) {
       part = {"", now.substr(old.size())};
-      sentence = fmt::format("The generation prompt gained suffix {}", show(part.after));
+      sentence = fmt::format("The generation prompt gained suffix {}", show_rendered(part.after));
     } else if (std::string_view(old).starts_with(now)) {
       part = {old.substr(now.size()), ""};
-      sentence = fmt::format("The generation prompt lost suffix {}", show(part.before));
+      sentence = fmt::format("The generation prompt lost suffix {}", show_rendered(part.before));
     } else {
       sentence = fmt::format("The generation prompt {}", changed(old, now));
     }
@@ -709,8 +580,9 @@ private:
     add("template.double-bos",
         now ? fmt::format("Double BOS: the template writes {} and the tokenizer adds another "
                           "(add_bos_token).",
-                          show(bos))
-            : fmt::format("The double BOS is gone: {} stood twice before, once now.", show(bos)),
+                          show_rendered(bos))
+            : fmt::format("The double BOS is gone: {} stood twice before, once now.",
+                          show_rendered(bos)),
         old ? bos + bos : bos, now ? bos + bos : bos);
   }
 

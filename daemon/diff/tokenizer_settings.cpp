@@ -240,16 +240,8 @@ private:
   }
 
   static bool same_class(const Json *a, const Json *b) {
-    const auto stem = [](const Json &value) {
-      std::string text = value.is_string() ? value.get<std::string>() : "";
-      // What any tokenizer.json, or any Python tokenizer, is loaded with in newer libraries.
-      if (text == "TokenizersBackend" || text == "PythonBackend")
-        return std::string("PreTrainedTokenizer");
-      if (text.ends_with("Fast"))
-        text.resize(text.size() - 4);
-      return text;
-    };
-    return a != nullptr && b != nullptr && !stem(*a).empty() && stem(*a) == stem(*b);
+    return a != nullptr && b != nullptr && a->is_string() && b->is_string() &&
+           same_tokenizer_class(a->get_ref<const std::string &>(), b->get_ref<const std::string &>());
   }
 
   void stated(const std::string &key, const Json *a, const Json *b) {
