@@ -1,5 +1,4 @@
 #include "estimator/plan.hpp"
-
 #include "schemas/text.hpp"
 
 #include <algorithm>
@@ -170,7 +169,8 @@ std::vector<PlanChange> plan_changes(const Plan &before, const Plan &after) {
   }
   if (before.context != after.context && before.context > 0 && after.context > 0) {
     changes.push_back({"context", fmt::to_string(before.context), fmt::to_string(after.context),
-                       fmt::format("context {} -> {} tokens", with_thousands(before.context), with_thousands(after.context))});
+                       fmt::format("context {} -> {} tokens", with_thousands(before.context),
+                                   with_thousands(after.context))});
   }
   if (before.layers != after.layers && before.layers > 0 && after.layers > 0) {
     changes.push_back({"layers", fmt::to_string(before.layers), fmt::to_string(after.layers),

@@ -25,7 +25,8 @@ Result<Snapshot> load(const std::string &source, const DiffCommand &command) {
   const std::string repo = source.substr(0, at);
   const std::string revision = at == std::string::npos ? "" : source.substr(at + 1);
   if (!parse_repo_id(repo))
-    return fail(Errc::bad_input, fmt::format("{} is neither a folder nor org/name@revision", plain_text(source)));
+    return fail(Errc::bad_input,
+                fmt::format("{} is neither a folder nor org/name@revision", plain_text(source)));
   if (!command.fetch)
     return fail(Errc::bad_input, "revisions of a hub cannot be read here; give two folders");
   return command.fetch(repo, revision);
@@ -42,7 +43,8 @@ std::optional<Plan> plan_of(const Snapshot &snapshot) {
   return plan ? std::optional(std::move(*plan)) : std::nullopt;
 }
 
-OrderedJson as_json(const DiffCommand &command, const Delta &delta, const std::optional<Plan> &before, const std::optional<Plan> &after) {
+OrderedJson as_json(const DiffCommand &command, const Delta &delta,
+                    const std::optional<Plan> &before, const std::optional<Plan> &after) {
   OrderedJson json;
   json["from"] = command.before;
   json["to"] = command.after;
@@ -98,7 +100,8 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view i
 /// A value that only names a file's bytes says nothing to a person.
 bool is_object_id(std::string_view json) {
   return (json.size() == 42 || json.size() == 66) &&
-         json.substr(1, json.size() - 2).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+         json.substr(1, json.size() - 2).find_first_not_of("0123456789abcdef") ==
+             std::string_view::npos;
 }
 
 /// Where the lines of two values start so that a long common beginning does not hide what differs.
@@ -108,7 +111,9 @@ std::size_t start_of_difference(std::string_view before, std::string_view after,
   if (differs <= 2 * lead)
     return 0;
   std::size_t start = differs - lead;
-  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(before[at]) & 0xC0U) == 0x80U; };
+  const auto continues = [&](std::size_t at) {
+    return (static_cast<unsigned char>(before[at]) & 0xC0U) == 0x80U;
+  };
   while (start > 0 && start < before.size() && continues(start))
     --start;
   return start;
@@ -121,32 +126,40 @@ std::string value_lines(const Change &change, const Paint &paint) {
   const std::string_view after = change.after_json;
   if (is_object_id(before) || is_object_id(after))
     return {};
-  const std::size_t start = before != "null" && after != "null" ? start_of_difference(before, after, lead) : 0;
+  const std::size_t start =
+      before != "null" && after != "null" ? start_of_difference(before, after, lead) : 0;
   const auto line = [&](std::string_view mark, std::string_view value, std::string_view colour) {
     if (value == "null")
       return std::string();
-    return paint(fmt::format("      {} {}{}", mark, start > 0 ? "\u2026" : "", plain_text(value.substr(start), longest)), colour) + "\n";
+    return paint(fmt::format("      {} {}{}", mark, start > 0 ? "\u2026" : "",
+                             plain_text(value.substr(start), longest)),
+                 colour) +
+           "\n";
   };
   return line("-", before, "31") + line("+", after, "32");
 }
 
 void print(const DiffCommand &command, const Delta &delta, std::ostream &out) {
   const Paint paint(command.colour);
-  const std::string title = fmt::format("{} -> {}", plain_text(command.before), plain_text(command.after));
+  const std::string title =
+      fmt::format("{} -> {}", plain_text(command.before), plain_text(command.after));
   if (delta.changes.empty()) {
     out << paint(title, "1") << "\nNothing changed that a reader of these files can tell.\n";
     return;
   }
   out << paint(title, "1") << "\n"
-      << fmt::format("{}, {}; {} {}{}\n", paint.level(level_of(delta.changes)), to_string(impact_of(delta.changes)), delta.changes.size(),
+      << fmt::format("{}, {}; {} {}{}\n", paint.level(level_of(delta.changes)),
+                     to_string(impact_of(delta.changes)), delta.changes.size(),
                      delta.changes.size() == 1 ? "change" : "changes",
-                     level_of(delta.changes) >= Level::medium ? "; an advisory would be made" : "; no advisory");
+                     level_of(delta.changes) >= Level::medium ? "; an advisory would be made"
+                                                              : "; no advisory");
   std::optional<Level> level;
   for (const Change &change : delta.changes) {
     if (level != change.level)
       out << "\n" << paint.level(change.level) << "\n";
     level = change.level;
-    out << fmt::format("  {} {} {}\n", to_string(change.impact), paint(change.kind, "1"), paint(plain_text(change.path), "36"));
+    out << fmt::format("  {} {} {}\n", to_string(change.impact), paint(change.kind, "1"),
+                       paint(plain_text(change.path), "36"));
     out << wrapped(change.explanation, 96, "    ");
     out << value_lines(change, paint);
   }
@@ -177,7 +190,9 @@ int run_diff(const DiffCommand &command, std::ostream &out, std::ostream &err) {
   if (plan_before && plan_after)
     delta.plan_changes = estimator::plan_changes(*plan_before, *plan_after);
   if (command.json)
-    out << as_json(command, delta, plan_before, plan_after).dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
+    out << as_json(command, delta, plan_before, plan_after)
+               .dump(2, ' ', false, OrderedJson::error_handler_t::replace)
+        << "\n";
   else
     print(command, delta, out);
   return command.exit_code && level_of(delta.changes) >= Level::medium ? 1 : 0;

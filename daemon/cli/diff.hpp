@@ -20,8 +20,8 @@ struct DiffCommand {
   std::function<Result<Snapshot>(const std::string &repo, const std::string &revision)> fetch = {};
 };
 
-/// Prints what changed, strongest first. Exit codes: 0, 1 (with exit_code: an advisory would be made), 2 bad input,
-/// 3 upstream or I/O.
+/// Prints what changed, strongest first. Exit codes: 0, 1 (with exit_code: an advisory would be
+/// made), 2 bad input, 3 upstream or I/O.
 int run_diff(const DiffCommand &command, std::ostream &out, std::ostream &err);
 
 } // namespace headwater::cli

@@ -12,10 +12,12 @@
 
 namespace headwater::cli {
 
-using Command = std::variant<ServeCommand, DemoCommand, PlanCommand, DiffCommand, RenderOptions, ControlCommand, ExportCommand, ConfigCommand,
-                             BackupCommand, HubCommand>;
+using Command =
+    std::variant<ServeCommand, DemoCommand, PlanCommand, DiffCommand, RenderOptions, ControlCommand,
+                 ExportCommand, ConfigCommand, BackupCommand, HubCommand>;
 
-/// A parsed command line: a command to run, or the text to print (help, version, what was wrong) and the exit code.
+/// A parsed command line: a command to run, or the text to print (help, version, what was wrong)
+/// and the exit code.
 struct Parsed {
   std::optional<Command> command;
   std::string text = {};

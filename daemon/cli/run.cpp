@@ -25,7 +25,9 @@ Terminal terminal_of_output() {
 struct Run {
   Terminal terminal;
   int operator()(const ServeCommand &command) const { return service::serve(command.config_path); }
-  int operator()(const DemoCommand &command) const { return run_demo(command, terminal, std::cout, std::cerr); }
+  int operator()(const DemoCommand &command) const {
+    return run_demo(command, terminal, std::cout, std::cerr);
+  }
   int operator()(PlanCommand command) const {
     command.fetch_config = fetch_config;
     return run_plan(command, std::cout, std::cerr);
@@ -34,11 +36,21 @@ struct Run {
     command.fetch = fetch_snapshot;
     return run_diff(command, std::cout, std::cerr);
   }
-  int operator()(const RenderOptions &command) const { return run_render(command, std::cout, std::cerr); }
-  int operator()(const ControlCommand &command) const { return run_control(command, terminal, std::cout, std::cerr); }
-  int operator()(const ExportCommand &command) const { return run_export(command, std::cout, std::cerr); }
-  int operator()(const ConfigCommand &command) const { return run_config(command, std::cout, std::cerr); }
-  int operator()(const BackupCommand &command) const { return run_backup(command, std::cout, std::cerr); }
+  int operator()(const RenderOptions &command) const {
+    return run_render(command, std::cout, std::cerr);
+  }
+  int operator()(const ControlCommand &command) const {
+    return run_control(command, terminal, std::cout, std::cerr);
+  }
+  int operator()(const ExportCommand &command) const {
+    return run_export(command, std::cout, std::cerr);
+  }
+  int operator()(const ConfigCommand &command) const {
+    return run_config(command, std::cout, std::cerr);
+  }
+  int operator()(const BackupCommand &command) const {
+    return run_backup(command, std::cout, std::cerr);
+  }
   int operator()(const HubCommand &command) const { return run_hub(command, std::cout, std::cerr); }
 };
 

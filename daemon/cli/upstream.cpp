@@ -23,7 +23,8 @@ template <class T, class Call> Result<T> ask(const std::string &repo, Call call)
   service::Config config;
   service::apply_environment(config, service::process_environment());
   const Result<std::string> token = service::find_token(config, service::process_environment());
-  if (!token) return std::unexpected(token.error());
+  if (!token)
+    return std::unexpected(token.error());
   hub::HubOptions options;
   options.endpoint = config.hub_endpoint;
   options.token = *token;
@@ -39,29 +40,40 @@ template <class T, class Call> Result<T> ask(const std::string &repo, Call call)
     context.stop();
   });
   context.run();
-  if (!outcome) return fail(Errc::internal, "a call upstream did not end");
-  if (!*outcome) return fail((*outcome).error().code, hub::explain((*outcome).error(), repo), (*outcome).error().cause);
+  if (!outcome)
+    return fail(Errc::internal, "a call upstream did not end");
+  if (!*outcome)
+    return fail((*outcome).error().code, hub::explain((*outcome).error(), repo),
+                (*outcome).error().cause);
   return std::move(*outcome);
 }
 
-asio::awaitable<Result<std::string>> config_of(hub::Client &client, std::string repo, std::string revision) {
+asio::awaitable<Result<std::string>> config_of(hub::Client &client, std::string repo,
+                                               std::string revision) {
   Result<RepoFacts> facts = co_await client.repo(repo, revision);
-  if (!facts) co_return std::unexpected(facts.error());
+  if (!facts)
+    co_return std::unexpected(facts.error());
   Result<std::vector<FileEntry>> tree = co_await client.tree(facts->name, facts->head);
-  if (!tree) co_return std::unexpected(tree.error());
+  if (!tree)
+    co_return std::unexpected(tree.error());
   for (const FileEntry &file : *tree) {
-    if (file.path != "config.json") continue;
-    Result<std::string> text = co_await client.content(facts->name, facts->head, file, FilePart::whole);
+    if (file.path != "config.json")
+      continue;
+    Result<std::string> text =
+        co_await client.content(facts->name, facts->head, file, FilePart::whole);
     co_return text;
   }
   co_return fail(Errc::malformed, fmt::format("{} has no config.json at {}", repo, revision));
 }
 
-asio::awaitable<Result<Snapshot>> snapshot_of(hub::Client &client, std::string repo, std::string revision) {
+asio::awaitable<Result<Snapshot>> snapshot_of(hub::Client &client, std::string repo,
+                                              std::string revision) {
   Result<RepoFacts> facts = co_await client.repo(repo, revision);
-  if (!facts) co_return std::unexpected(facts.error());
+  if (!facts)
+    co_return std::unexpected(facts.error());
   Result<std::vector<FileEntry>> tree = co_await client.tree(facts->name, facts->head);
-  if (!tree) co_return std::unexpected(tree.error());
+  if (!tree)
+    co_return std::unexpected(tree.error());
   Snapshot snapshot;
   snapshot.facts = *facts;
   snapshot.commit.sha = facts->head;
@@ -70,8 +82,10 @@ asio::awaitable<Result<Snapshot>> snapshot_of(hub::Client &client, std::string r
   for (const FileEntry &file : snapshot.files) {
     FileContent content;
     content.part = read::wanted_part(file);
-    if (content.part == FilePart::none) continue;
-    Result<std::string> bytes = co_await client.content(facts->name, facts->head, file, content.part);
+    if (content.part == FilePart::none)
+      continue;
+    Result<std::string> bytes =
+        co_await client.content(facts->name, facts->head, file, content.part);
     if (bytes)
       content.bytes = std::make_shared<const std::string>(std::move(*bytes));
     else if (retryable(bytes.error().code))

@@ -15,7 +15,8 @@ constexpr std::size_t most_bases = 8;
 using SubjectDiff = void (*)(const Sides &, Changes &);
 
 /// The strongest difference of one subject, told as a difference from the base.
-void compare(const Sides &sides, SubjectDiff subject, std::string_view kind, std::string_view what, Changes &told) {
+void compare(const Sides &sides, SubjectDiff subject, std::string_view kind, std::string_view what,
+             Changes &told) {
   Changes changes;
   subject(sides, changes);
   std::erase_if(changes, [](const Change &change) { return change.impact == Impact::cosmetic; });
@@ -23,10 +24,12 @@ void compare(const Sides &sides, SubjectDiff subject, std::string_view kind, std
     return;
   sort_changes(changes);
   const Change &first = changes.front();
-  std::string sentence = fmt::format("{} differs from that of the base model {}: {}", what, plain_text(sides.before.facts.name, 100), first.explanation);
+  std::string sentence = fmt::format("{} differs from that of the base model {}: {}", what,
+                                     plain_text(sides.before.facts.name, 100), first.explanation);
   if (changes.size() > 1)
     sentence += fmt::format(" And {} more.", counted(changes.size() - 1, "difference"));
-  told.push_back(make_change(kind, first.path, first.before_json, first.after_json, std::move(sentence)));
+  told.push_back(
+      make_change(kind, first.path, first.before_json, first.after_json, std::move(sentence)));
 }
 
 } // namespace

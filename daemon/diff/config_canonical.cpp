@@ -24,10 +24,14 @@ constexpr auto rope_keys = std::to_array<Rename>({
     {"original_max_position_embeddings", "original_max_position_embeddings"},
 });
 
-/// The positions of a model type that has other ones in windowed layers; null for one that has the same in all.
+/// The positions of a model type that has other ones in windowed layers; null for one that has the
+/// same in all.
 Json by_layer_type_of(const ModelDefaults &defaults) {
   const auto rope = defaults.values->find("rope_parameters");
-  return rope != defaults.values->end() && rope->contains("full_attention") && rope->contains("sliding_attention") ? *rope : Json();
+  return rope != defaults.values->end() && rope->contains("full_attention") &&
+                 rope->contains("sliding_attention")
+             ? *rope
+             : Json();
 }
 
 class Canonicaliser {
@@ -52,7 +56,9 @@ private:
         out_.spelled[at + "/dtype"] = dtype->dump();
         *dtype = text.substr(6);
       }
-    gather_rope(config, at, by_layer_type_of(mine) == by_layer_type_of(theirs) ? by_layer_type_of(mine) : Json());
+    gather_rope(config, at,
+                by_layer_type_of(mine) == by_layer_type_of(theirs) ? by_layer_type_of(mine)
+                                                                   : Json());
     for (auto &[key, value] : config.items())
       if (value.is_object() && (key.ends_with("_config") || key == "decoder" || key == "encoder") &&
           key != "quantization_config")
@@ -92,7 +98,8 @@ private:
     alias(rope, at, "type");
   }
 
-  /// `by_type`: the positions that the model type takes by kind of layer; null where it has the same in all.
+  /// `by_type`: the positions that the model type takes by kind of layer; null where it has the
+  /// same in all.
   void gather_rope(Json &config, const std::string &at, const Json &by_type) {
     const std::string place = at + "/rope_parameters";
     Json rope = Json::object();
@@ -103,13 +110,15 @@ private:
     if (had_parameters) {
       rope = *given;
       clean(rope, place, place);
-    } else if (const auto scaling = config.find("rope_scaling"); scaling != config.end() && scaling->is_object()) {
+    } else if (const auto scaling = config.find("rope_scaling");
+               scaling != config.end() && scaling->is_object()) {
       rope = *scaling;
       for (const auto &[key, value] : scaling->items())
         out_.moved[place + "/" + pointer_key(key)] = at + "/rope_scaling/" + pointer_key(key);
       clean(rope, place, at + "/rope_scaling");
     }
-    const bool by_layer_type = rope.contains("full_attention") || rope.contains("sliding_attention");
+    const bool by_layer_type =
+        rope.contains("full_attention") || rope.contains("sliding_attention");
     for (auto &[key, value] : rope.items())
       if (value.is_object())
         clean(value, place + "/" + key, place + "/" + key);
@@ -125,11 +134,13 @@ private:
       for (const auto &[key, value] : rope.items()) {
         const std::string flat = place + "/" + pointer_key(key);
         const auto moved = out_.moved.find(flat);
-        out_.moved[place + "/full_attention/" + pointer_key(key)] = moved != out_.moved.end() ? moved->second : flat;
+        out_.moved[place + "/full_attention/" + pointer_key(key)] =
+            moved != out_.moved.end() ? moved->second : flat;
       }
       both["full_attention"] = by_type.is_null() ? Json::object() : by_type["full_attention"];
       both["full_attention"].update(rope);
-      both["sliding_attention"] = by_type.is_null() ? Json{{"rope_type", "default"}} : by_type["sliding_attention"];
+      both["sliding_attention"] =
+          by_type.is_null() ? Json{{"rope_type", "default"}} : by_type["sliding_attention"];
       if (local != config.end()) {
         both["sliding_attention"]["rope_theta"] = *local;
         out_.moved[place + "/sliding_attention/rope_theta"] = at + "/rope_local_base_freq";
@@ -140,15 +151,16 @@ private:
       rope["rope_type"] = "default";
     }
     if (const auto scaling = config.find("rope_scaling");
-        scaling != config.end() && (scaling->is_null() || (scaling->is_object() && !had_parameters)))
+        scaling != config.end() &&
+        (scaling->is_null() || (scaling->is_object() && !had_parameters)))
       config.erase(scaling);
     config.erase("rope_parameters");
     if (!rope.empty())
       config["rope_parameters"] = std::move(rope);
   }
 
-  void take(Json &config, const std::string &at, std::string_view key, Json &rope, const std::string &place,
-            const char *name) {
+  void take(Json &config, const std::string &at, std::string_view key, Json &rope,
+            const std::string &place, const char *name) {
     const auto value = config.find(key);
     if (value == config.end())
       return;
@@ -212,7 +224,8 @@ void lift_text_config(CanonicalConfig &config) {
 bool repeats_rope(const Json &config, const std::string &key) {
   const auto row = std::ranges::find(rope_keys, key, &Rename::first);
   const auto rope = config.find("rope_parameters");
-  return row != rope_keys.end() && config.contains(key) && rope != config.end() && rope->is_object() && rope->value(row->second, Json()) == config[key];
+  return row != rope_keys.end() && config.contains(key) && rope != config.end() &&
+         rope->is_object() && rope->value(row->second, Json()) == config[key];
 }
 
 CanonicalConfig canonical_config(const Json &config, const Json &other) {

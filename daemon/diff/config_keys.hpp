@@ -14,10 +14,12 @@ struct ConfigKey {
 /// The meaning of a key anywhere in a config.json, or null for one that we do not know.
 const ConfigKey *find_config_key(std::string_view key);
 
-/// True for a key of how text is generated; such keys stand in generation_config.json and, in old files, in config.json.
+/// True for a key of how text is generated; such keys stand in generation_config.json and, in old
+/// files, in config.json.
 bool is_generation_key(std::string_view key);
 
-/// What transformers holds for a generation key that is left out, as JSON text; "" when it is not known.
+/// What transformers holds for a generation key that is left out, as JSON text; "" when it is not
+/// known.
 std::string_view generation_default(std::string_view key);
 
 } // namespace headwater::diff

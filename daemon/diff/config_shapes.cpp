@@ -1,7 +1,6 @@
 #include "daemon/diff/config_shapes.hpp"
 
 #include "daemon/diff/sides.hpp"
-
 #include "estimator/architecture.hpp"
 
 #include <nlohmann/json.hpp>

@@ -10,11 +10,13 @@
 
 namespace headwater::diff {
 
-/// Shapes of a model's tensors by name, as its config.json gives them; empty where its code is not known.
+/// Shapes of a model's tensors by name, as its config.json gives them; empty where its code is not
+/// known.
 using ConfigShapes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 ConfigShapes shapes_by_config(const Snapshot &snapshot);
 
-/// Whether a tensor's sizes changed as the configs say: each axis that differs is, before and after, what the config gives.
+/// Whether a tensor's sizes changed as the configs say: each axis that differs is, before and
+/// after, what the config gives.
 bool follows_config(const ConfigShapes &before, const ConfigShapes &after, std::string_view name,
                     const std::vector<std::int64_t> &was, const std::vector<std::int64_t> &is);
 

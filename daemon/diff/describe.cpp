@@ -1,5 +1,4 @@
 #include "daemon/diff/subjects.hpp"
-
 #include "schemas/text.hpp"
 
 #include <cmath>
@@ -10,7 +9,8 @@
 namespace headwater::diff {
 namespace {
 
-/// "12 of 48 moved, most by 31 % at place 7" for two lists of equal length, else what can be said of their lengths.
+/// "12 of 48 moved, most by 31 % at place 7" for two lists of equal length, else what can be said
+/// of their lengths.
 std::string describe_lists(const Json &before, const Json &after) {
   if (before.size() != after.size())
     return fmt::format("a list of {} became a list of {}", before.size(), after.size());
@@ -33,7 +33,8 @@ std::string describe_lists(const Json &before, const Json &after) {
   }
   std::string text = fmt::format("{} of {} entries moved", moved, before.size());
   if (most >= 0)
-    text += fmt::format(", the most at place {}: {} became {}", where + 1, shown(before[where]), shown(after[where]));
+    text += fmt::format(", the most at place {}: {} became {}", where + 1, shown(before[where]),
+                        shown(after[where]));
   return text;
 }
 
@@ -49,7 +50,8 @@ std::string describe(std::string_view noun, const KeyChange &change) {
     return fmt::format("{} is new: {}.", subject, shown(*change.after));
   if (change.after == nullptr)
     return fmt::format("{} was removed; it was {}.", subject, shown(*change.before));
-  if (change.before->is_array() && change.after->is_array() && (change.before->size() > 8 || change.after->size() > 8))
+  if (change.before->is_array() && change.after->is_array() &&
+      (change.before->size() > 8 || change.after->size() > 8))
     return fmt::format("{}: {}.", subject, describe_lists(*change.before, *change.after));
   return fmt::format("{}: {} became {}.", subject, shown(*change.before), shown(*change.after));
 }

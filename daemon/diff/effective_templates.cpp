@@ -27,8 +27,10 @@ std::vector<EffectiveTemplate> in_json(const Json &object, const std::string &pa
     std::size_t i = 0;
     for (const Json &item : *at) {
       const std::string here = place + "/" + std::to_string(i++);
-      if (item.is_object() && item.contains("name") && item["name"].is_string() && item.contains("template") && item["template"].is_string())
-        templates.push_back({item["name"].get<std::string>(), item["template"].get<std::string>(), here});
+      if (item.is_object() && item.contains("name") && item["name"].is_string() &&
+          item.contains("template") && item["template"].is_string())
+        templates.push_back(
+            {item["name"].get<std::string>(), item["template"].get<std::string>(), here});
     }
   } else if (at->is_object()) {
     for (const auto &[name, text] : at->items())
@@ -53,11 +55,14 @@ public:
       if (file.path == "chat_template.jinja")
         text_file(file.path, "default", jinja);
       else if (role == FileRole::template_additional && file.path.starts_with(additional))
-        text_file(file.path, file.path.substr(additional.size(), file.path.size() - additional.size() - 6), more);
+        text_file(file.path,
+                  file.path.substr(additional.size(), file.path.size() - additional.size() - 6),
+                  more);
       else if (role == FileRole::template_additional || role == FileRole::template_jinja)
         text_file(file.path, file.path, loose_);
     }
-    // transformers' tokenizers: files win over the config's key as a whole; chat_template.json is no file of theirs.
+    // transformers' tokenizers: files win over the config's key as a whole; chat_template.json is
+    // no file of theirs.
     std::vector<EffectiveTemplate> &tokenizer = out_.tokenizer;
     if (!jinja.empty() || !more.empty()) {
       tokenizer = jinja;
@@ -65,11 +70,15 @@ public:
     } else {
       tokenizer = config;
     }
-    // A repository that only keeps templates (a collection for servers) has each under its own path.
+    // A repository that only keeps templates (a collection for servers) has each under its own
+    // path.
     tokenizer.insert(tokenizer.end(), loose_.begin(), loose_.end());
-    out_.processor = !legacy.empty() ? legacy : !processor.empty() && jinja.empty() ? processor : tokenizer;
+    out_.processor = !legacy.empty()                       ? legacy
+                     : !processor.empty() && jinja.empty() ? processor
+                                                           : tokenizer;
     for (const std::vector<EffectiveTemplate> *list :
-         std::initializer_list<const std::vector<EffectiveTemplate> *>{&config, &legacy, &processor, &jinja, &more, &loose_})
+         std::initializer_list<const std::vector<EffectiveTemplate> *>{&config, &legacy, &processor,
+                                                                       &jinja, &more, &loose_})
       out_.all.insert(out_.all.end(), list->begin(), list->end());
     for (auto *list : {&out_.tokenizer, &out_.processor, &out_.all})
       std::ranges::sort(*list, {}, &EffectiveTemplate::name);
@@ -79,7 +88,8 @@ public:
 private:
   std::vector<EffectiveTemplate> json_file(const std::string &path) {
     const Document document = read_document(snapshot_, path);
-    // A config that does not parse is told with the tokenizer; here it only means that its templates are not known.
+    // A config that does not parse is told with the tokenizer; here it only means that its
+    // templates are not known.
     if (document.state == Document::State::unread || document.state == Document::State::malformed)
       out_.unreadable.emplace_back(path, document.problem);
     return in_json(*document.json, path);

@@ -9,7 +9,8 @@
 
 namespace headwater::diff {
 
-/// A template that a reader uses, and where its text lives (file, with a pointer for one inside JSON).
+/// A template that a reader uses, and where its text lives (file, with a pointer for one inside
+/// JSON).
 struct EffectiveTemplate {
   std::string name; ///< "default" or the name a caller asks for
   std::string text;
@@ -17,7 +18,8 @@ struct EffectiveTemplate {
   friend bool operator==(const EffectiveTemplate &, const EffectiveTemplate &) = default;
 };
 
-/// The templates of one revision as the two kinds of readers see them (precedence as transformers has it).
+/// The templates of one revision as the two kinds of readers see them (precedence as transformers
+/// has it).
 struct EffectiveTemplates {
   std::vector<EffectiveTemplate> tokenizer; ///< sorted by name
   std::vector<EffectiveTemplate> processor;

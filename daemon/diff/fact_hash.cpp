@@ -7,7 +7,6 @@
 #include "daemon/diff/stop_set.hpp"
 #include "daemon/read/card.hpp"
 #include "daemon/read/python_source.hpp"
-
 #include "schemas/digest.hpp"
 
 #include <algorithm>
@@ -36,13 +35,16 @@ Json config_facts(const Snapshot &snapshot, std::string_view subject) {
   Json facts = Json::object();
   for (const FileEntry &file : snapshot.files) {
     const FileRole role = read::role_of(file.path);
-    const bool whole_file = (role == FileRole::adapter_config && subject == "config.adapter") ||
-                            (role == FileRole::processor_config && subject == "config.processor") ||
-                            (role == FileRole::quantisation_config && subject == "config.quantisation") ||
-                            ((role == FileRole::model_index || role == FileRole::native_params) && subject == "config.other");
+    const bool whole_file =
+        (role == FileRole::adapter_config && subject == "config.adapter") ||
+        (role == FileRole::processor_config && subject == "config.processor") ||
+        (role == FileRole::quantisation_config && subject == "config.quantisation") ||
+        ((role == FileRole::model_index || role == FileRole::native_params) &&
+         subject == "config.other");
     const Document document = read_document(snapshot, file.path);
     if (whole_file) {
-      facts[file.path] = document.state == Document::State::ok ? canonical_numbers(*document.json) : Json(file.content_id());
+      facts[file.path] = document.state == Document::State::ok ? canonical_numbers(*document.json)
+                                                               : Json(file.content_id());
     } else if (role == FileRole::config) {
       if (document.state != Document::State::ok) {
         if (subject == "config.architecture")
@@ -51,7 +53,8 @@ Json config_facts(const Snapshot &snapshot, std::string_view subject) {
       }
       const CanonicalConfig config = canonical_config(*document.json, *document.json);
       for (const auto &[key, value] : config.json->items())
-        if (key != "eos_token_id" && key != "auto_map" && !only_says_where_from(key) && subject_of_key(key) == subject)
+        if (key != "eos_token_id" && key != "auto_map" && !only_says_where_from(key) &&
+            subject_of_key(key) == subject)
           facts[file.path][key] = value;
     }
   }
@@ -82,7 +85,8 @@ Json stop_facts(const Snapshot &snapshot) {
 Json sampling_facts(const Snapshot &snapshot) {
   const Document document = read_document(snapshot, "generation_config.json");
   Json facts = canonical_numbers(*document.json);
-  for (const char *key : {"eos_token_id", "stop_strings", "transformers_version", "_from_model_config"})
+  for (const char *key :
+       {"eos_token_id", "stop_strings", "transformers_version", "_from_model_config"})
     facts.erase(key);
   return facts;
 }
@@ -97,16 +101,21 @@ Json tokenizer_facts(const Snapshot &snapshot) {
     case FileRole::tiktoken:
     case FileRole::vocabulary_json:
     case FileRole::merges:
-    case FileRole::vocabulary_lines: facts[file.path] = file.content_id(); break;
+    case FileRole::vocabulary_lines:
+      facts[file.path] = file.content_id();
+      break;
     case FileRole::tokenizer_config: {
       const Document document = read_document(snapshot, file.path);
       Json settings = canonical_numbers(*document.json);
-      for (const char *key : {"chat_template", "eos_token", "auto_map", "transformers_version", "name_or_path"})
+      for (const char *key :
+           {"chat_template", "eos_token", "auto_map", "transformers_version", "name_or_path"})
         settings.erase(key);
-      facts[file.path] = document.state == Document::State::ok ? std::move(settings) : Json(file.content_id());
+      facts[file.path] =
+          document.state == Document::State::ok ? std::move(settings) : Json(file.content_id());
       break;
     }
-    default: break;
+    default:
+      break;
     }
   return facts;
 }
@@ -115,8 +124,9 @@ Json weight_facts(const Snapshot &snapshot) {
   Json facts = Json::object();
   for (const FileEntry &file : snapshot.files) {
     const FileRole role = read::role_of(file.path);
-    if (role == FileRole::safetensors || role == FileRole::gguf || role == FileRole::pickle || role == FileRole::side_weights ||
-        role == FileRole::digests || role == FileRole::weight_index)
+    if (role == FileRole::safetensors || role == FileRole::gguf || role == FileRole::pickle ||
+        role == FileRole::side_weights || role == FileRole::digests ||
+        role == FileRole::weight_index)
       facts[file.path] = file.content_id();
   }
   return facts;
@@ -128,10 +138,13 @@ Json code_facts(const Snapshot &snapshot) {
     const FileRole role = read::role_of(file.path);
     if (role == FileRole::code) {
       const std::string *text = bytes_of(snapshot, file.path);
-      facts[file.path] = text != nullptr ? Json(read::read_python(*text).lines) : Json(file.content_id());
-    } else if (role == FileRole::script || role == FileRole::binary || role == FileRole::requirements) {
+      facts[file.path] =
+          text != nullptr ? Json(read::read_python(*text).lines) : Json(file.content_id());
+    } else if (role == FileRole::script || role == FileRole::binary ||
+               role == FileRole::requirements) {
       facts[file.path] = file.content_id();
-    } else if (role == FileRole::config || role == FileRole::tokenizer_config || role == FileRole::processor_config) {
+    } else if (role == FileRole::config || role == FileRole::tokenizer_config ||
+               role == FileRole::processor_config) {
       const Document document = read_document(snapshot, file.path);
       if (const auto map = document.json->find("auto_map"); map != document.json->end())
         facts["auto_map " + file.path] = *map;
@@ -156,7 +169,10 @@ Json licence_facts(const Snapshot &snapshot) {
 }
 
 Json access_facts(const RepoFacts &facts) {
-  return {{"name", facts.name}, {"private", facts.is_private}, {"disabled", facts.disabled}, {"gate", to_string(facts.gate)}};
+  return {{"name", facts.name},
+          {"private", facts.is_private},
+          {"disabled", facts.disabled},
+          {"gate", to_string(facts.gate)}};
 }
 
 Json facts_of(const Snapshot &snapshot, std::string_view subject) {
@@ -184,7 +200,8 @@ Json facts_of(const Snapshot &snapshot, std::string_view subject) {
 } // namespace
 
 std::string subject_hash(const Snapshot &snapshot, std::string_view subject) {
-  return sha256_hex(facts_of(snapshot, subject).dump(-1, ' ', false, Json::error_handler_t::replace));
+  return sha256_hex(
+      facts_of(snapshot, subject).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string fact_hash(const Snapshot &snapshot) {

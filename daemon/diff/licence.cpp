@@ -1,6 +1,5 @@
 #include "daemon/diff/licence_terms.hpp"
 #include "daemon/diff/subjects.hpp"
-
 #include "daemon/read/card.hpp"
 #include "schemas/text.hpp"
 
@@ -15,7 +14,8 @@ namespace {
 
 using read::FileRole;
 
-/// Where two licences stand to each other by their terms: +1 the second is stricter, -1 looser, 0 neither.
+/// Where two licences stand to each other by their terms: +1 the second is stricter, -1 looser, 0
+/// neither.
 int stricter(const LicenceTerms &before, const LicenceTerms &after) {
   bool more = false;
   bool less = false;
@@ -34,7 +34,8 @@ int stricter(const LicenceTerms &before, const LicenceTerms &after) {
   return more == less ? 0 : more ? 1 : -1;
 }
 
-void compare(const std::string &path, const std::string &before, const std::string &after, Changes &changes) {
+void compare(const std::string &path, const std::string &before, const std::string &after,
+             Changes &changes) {
   if (before == after)
     return;
   const std::string was = licence_name(before);
@@ -42,7 +43,8 @@ void compare(const std::string &path, const std::string &before, const std::stri
   const std::string from = before.empty() ? "nothing" : shown_text(before);
   const std::string to = after.empty() ? "nothing" : shown_text(after);
   const auto add = [&](std::string_view kind, std::string sentence) {
-    changes.push_back(make_change(kind, path, before.empty() ? "null" : json_text(Json(before)), after.empty() ? "null" : json_text(Json(after)),
+    changes.push_back(make_change(kind, path, before.empty() ? "null" : json_text(Json(before)),
+                                  after.empty() ? "null" : json_text(Json(after)),
                                   std::move(sentence)));
   };
   if (was == is)
@@ -50,23 +52,32 @@ void compare(const std::string &path, const std::string &before, const std::stri
   if (was.empty())
     return add("licence.stated", fmt::format("The licence is now stated: {}.", to));
   if (is.empty())
-    return add("licence.withdrawn", fmt::format("The licence {} is no longer stated; without one, nothing is allowed.", from));
+    return add(
+        "licence.withdrawn",
+        fmt::format("The licence {} is no longer stated; without one, nothing is allowed.", from));
   const std::optional<LicenceTerms> old_terms = licence_terms(was);
   const std::optional<LicenceTerms> new_terms = licence_terms(is);
-  // "other" stands for terms of the publisher's own: from a known free licence that takes something away.
+  // "other" stands for terms of the publisher's own: from a known free licence that takes something
+  // away.
   const LicenceTerms own{false, false, true, 0, true};
-  const auto terms = [&](const std::optional<LicenceTerms> &known, const std::string &name) -> std::optional<LicenceTerms> {
+  const auto terms = [&](const std::optional<LicenceTerms> &known,
+                         const std::string &name) -> std::optional<LicenceTerms> {
     return known ? known : name == "other" ? std::optional(own) : std::nullopt;
   };
   const std::optional<LicenceTerms> left = terms(old_terms, was);
   const std::optional<LicenceTerms> right = terms(new_terms, is);
   const int order = left && right ? stricter(*left, *right) : 0;
   if (order > 0)
-    return add("licence.stricter", fmt::format("The licence became stricter: {} became {}.{}", from, to,
-                                               right->no_commercial && !left->no_commercial ? " Commercial use is no longer allowed." : ""));
+    return add("licence.stricter",
+               fmt::format("The licence became stricter: {} became {}.{}", from, to,
+                           right->no_commercial && !left->no_commercial
+                               ? " Commercial use is no longer allowed."
+                               : ""));
   if (order < 0)
     return add("licence.looser", fmt::format("The licence became looser: {} became {}.{}", from, to,
-                                             left->no_commercial && !right->no_commercial ? " Commercial use is now allowed." : ""));
+                                             left->no_commercial && !right->no_commercial
+                                                 ? " Commercial use is now allowed."
+                                                 : ""));
   add("licence.changed", fmt::format("The licence changed: {} became {}.", from, to));
 }
 
@@ -107,7 +118,8 @@ void diff_licence(const Sides &sides, Changes &changes) {
     card_told = card_told || changes.size() > start;
   }
   for (const FilePair &file : sides.files) {
-    if (file.role != FileRole::licence || !file.differs || file.before == nullptr || file.after == nullptr)
+    if (file.role != FileRole::licence || !file.differs || file.before == nullptr ||
+        file.after == nullptr)
       continue;
     const auto words = [](const std::string *text) {
       std::string joined;
@@ -120,10 +132,13 @@ void diff_licence(const Sides &sides, Changes &changes) {
     const std::string *before = bytes_of(sides.before, file.path);
     const std::string *after = bytes_of(sides.after, file.path);
     const bool spaces_only = before != nullptr && after != nullptr && words(before) == words(after);
-    changes.push_back(make_change(spaces_only ? "licence.name" : "licence.text", file.path, id_text(file.before), id_text(file.after),
-                                  spaces_only ? fmt::format("{} differs in white space alone.", file.path)
-                                              : fmt::format("The text of {} changed{}.", file.path,
-                                                            card_told ? "" : "; the card states the same licence as before")));
+    changes.push_back(make_change(
+        spaces_only ? "licence.name" : "licence.text", file.path, id_text(file.before),
+        id_text(file.after),
+        spaces_only
+            ? fmt::format("{} differs in white space alone.", file.path)
+            : fmt::format("The text of {} changed{}.", file.path,
+                          card_told ? "" : "; the card states the same licence as before")));
   }
 }
 

@@ -8,10 +8,10 @@ namespace headwater::diff {
 
 /// What a licence asks for or forbids, as far as two can be set against each other.
 struct LicenceTerms {
-  bool no_commercial = false;   ///< commercial use forbidden
-  bool no_derivatives = false;  ///< changed versions may not be passed on
-  bool use_restricted = false;  ///< forbids certain uses, people or sizes of business
-  int copyleft = 0;             ///< 0 none, 1 of files, 2 of the work, 3 also over a network
+  bool no_commercial = false;  ///< commercial use forbidden
+  bool no_derivatives = false; ///< changed versions may not be passed on
+  bool use_restricted = false; ///< forbids certain uses, people or sizes of business
+  int copyleft = 0;            ///< 0 none, 1 of files, 2 of the work, 3 also over a network
   bool attribution = true;
 };
 

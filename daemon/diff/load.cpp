@@ -30,7 +30,8 @@ constexpr std::string_view pointer_start = "version https://git-lfs.github.com/s
 using DigestContext = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>;
 
 /// Hex digest of `head` and a file's bytes, read in pieces.
-Result<std::string> streamed_digest(const fs::path &path, const EVP_MD *algorithm, std::string_view head) {
+Result<std::string> streamed_digest(const fs::path &path, const EVP_MD *algorithm,
+                                    std::string_view head) {
   std::ifstream file(path, std::ios::binary);
   const DigestContext context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   if (!file || !context || EVP_DigestInit_ex(context.get(), algorithm, nullptr) != 1)
@@ -68,7 +69,8 @@ std::optional<Pointer> pointer_of(std::string_view text) {
     return std::nullopt;
   const std::size_t oid = text.find("\noid sha256:");
   const std::size_t size = text.find("\nsize ");
-  if (oid == std::string_view::npos || size == std::string_view::npos || text.size() < oid + 12 + 64)
+  if (oid == std::string_view::npos || size == std::string_view::npos ||
+      text.size() < oid + 12 + 64)
     return std::nullopt;
   Pointer pointer;
   pointer.sha256 = text.substr(oid + 12, 64);
@@ -111,11 +113,13 @@ public:
   explicit Loader(fs::path root) : root_(std::move(root)) {}
 
   Result<Snapshot> run() {
-    snapshot_.facts.name = root_.filename().empty() ? root_.parent_path().filename().string() : root_.filename().string();
+    snapshot_.facts.name = root_.filename().empty() ? root_.parent_path().filename().string()
+                                                    : root_.filename().string();
     std::error_code error;
     fs::recursive_directory_iterator at(root_, error);
     if (error)
-      return fail(Errc::bad_input, fmt::format("{} cannot be read as a folder: {}", root_.string(), error.message()));
+      return fail(Errc::bad_input, fmt::format("{} cannot be read as a folder: {}", root_.string(),
+                                               error.message()));
     for (; at != fs::recursive_directory_iterator(); at.increment(error)) {
       if (error)
         return fail(Errc::store, fmt::format("{}: {}", root_.string(), error.message()));
@@ -126,7 +130,8 @@ public:
       if (!at->is_regular_file(error))
         continue;
       if (snapshot_.files.size() >= most_files)
-        return fail(Errc::too_large, fmt::format("{} has more than {} files", root_.string(), most_files));
+        return fail(Errc::too_large,
+                    fmt::format("{} has more than {} files", root_.string(), most_files));
       if (Result<void> done = add(at->path()); !done)
         return std::unexpected(std::move(done.error()));
     }
@@ -150,14 +155,16 @@ private:
         entry.size = pointer->size;
         const FilePart part = read::wanted_part(entry);
         if (part != FilePart::none)
-          snapshot_.contents[entry.path] = FileContent{part, nullptr, "only its git-lfs pointer is here; git lfs pull brings the file"};
+          snapshot_.contents[entry.path] = FileContent{
+              part, nullptr, "only its git-lfs pointer is here; git lfs pull brings the file"};
         snapshot_.files.push_back(std::move(entry));
         return {};
       }
     }
     const FileRole role = read::role_of(entry.path);
     const FilePart part = read::wanted_part(entry);
-    const bool weights = role == FileRole::safetensors || role == FileRole::gguf || role == FileRole::pickle || role == FileRole::side_weights;
+    const bool weights = role == FileRole::safetensors || role == FileRole::gguf ||
+                         role == FileRole::pickle || role == FileRole::side_weights;
     std::shared_ptr<const std::string> bytes;
     if (part == FilePart::whole)
       bytes = std::make_shared<const std::string>(read_bytes(path, entry.size));
@@ -166,7 +173,9 @@ private:
     else if (part == FilePart::gguf_header)
       bytes = std::make_shared<const std::string>(gguf_part(path, entry.size));
     if (weights || entry.size >= lfs_from) {
-      Result<std::string> digest = part == FilePart::whole ? Result<std::string>(sha256_hex(*bytes)) : streamed_digest(path, EVP_sha256(), "");
+      Result<std::string> digest = part == FilePart::whole
+                                       ? Result<std::string>(sha256_hex(*bytes))
+                                       : streamed_digest(path, EVP_sha256(), "");
       if (!digest)
         return std::unexpected(std::move(digest.error()));
       entry.sha256 = std::move(*digest);
@@ -174,7 +183,8 @@ private:
     } else if (bytes) {
       entry.oid = git_blob_id(*bytes);
     } else {
-      Result<std::string> digest = streamed_digest(path, EVP_sha1(), "blob " + std::to_string(entry.size) + std::string(1, '\0'));
+      Result<std::string> digest = streamed_digest(
+          path, EVP_sha1(), "blob " + std::to_string(entry.size) + std::string(1, '\0'));
       if (!digest)
         return std::unexpected(std::move(digest.error()));
       entry.oid = std::move(*digest);

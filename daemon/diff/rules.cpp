@@ -23,9 +23,15 @@ Delta apply_rules(Delta delta, const std::vector<UserRule> &rules) {
       if (!matches(rule.kind, change.kind) || !matches(rule.subject, change.subject))
         continue;
       switch (rule.action) {
-      case UserRule::Action::ignore: change.level = Level::low; break;
-      case UserRule::Action::raise: change.level = std::max(change.level, rule.level); break;
-      case UserRule::Action::lower: change.level = std::min(change.level, rule.level); break;
+      case UserRule::Action::ignore:
+        change.level = Level::low;
+        break;
+      case UserRule::Action::raise:
+        change.level = std::max(change.level, rule.level);
+        break;
+      case UserRule::Action::lower:
+        change.level = std::min(change.level, rule.level);
+        break;
       }
     }
   }
@@ -35,7 +41,8 @@ Delta apply_rules(Delta delta, const std::vector<UserRule> &rules) {
 
 bool may_settle(const Delta &delta) {
   return std::ranges::none_of(delta.changes, [](const Change &change) {
-    return change.level >= Level::medium && (change.impact == Impact::security || change.impact == Impact::access);
+    return change.level >= Level::medium &&
+           (change.impact == Impact::security || change.impact == Impact::access);
   });
 }
 

@@ -8,8 +8,8 @@
 
 namespace headwater::diff {
 
-/// A rule of the user's: what to do with changes that it matches. An empty pattern matches all; a pattern that ends in `*`
-/// matches what starts with what is before it.
+/// A rule of the user's: what to do with changes that it matches. An empty pattern matches all; a
+/// pattern that ends in `*` matches what starts with what is before it.
 struct UserRule {
   enum class Action : std::uint8_t { ignore, raise, lower };
   Action action = Action::ignore;
@@ -19,11 +19,13 @@ struct UserRule {
   Level level = Level::low; ///< to raise or lower to
 };
 
-/// The delta as the user wants it told: rules apply in order, each to what the ones before left. Ignored changes stay in
-/// the delta at level low, so that nothing is lost from the record; raise never lowers and lower never raises.
+/// The delta as the user wants it told: rules apply in order, each to what the ones before left.
+/// Ignored changes stay in the delta at level low, so that nothing is lost from the record; raise
+/// never lowers and lower never raises.
 Delta apply_rules(Delta delta, const std::vector<UserRule> &rules);
 
-/// True when an advisory about the delta may wait until it has settled: security and access never do.
+/// True when an advisory about the delta may wait until it has settled: security and access never
+/// do.
 bool may_settle(const Delta &delta);
 
 } // namespace headwater::diff

@@ -1,6 +1,5 @@
 #include "daemon/diff/config_keys.hpp"
 #include "daemon/diff/subjects.hpp"
-
 #include "schemas/text.hpp"
 
 #include <set>
@@ -27,7 +26,8 @@ std::string kind_of(const std::string &key, const Json *a, const Json *b) {
     return "sampling.default-stated";
   if (key == "stop_token_ids" || key == "stop_strings")
     return "stop-set.source";
-  if (key == "pad_token_id" || key == "bos_token_id" || key == "eos_token_id" || key == "decoder_start_token_id")
+  if (key == "pad_token_id" || key == "bos_token_id" || key == "eos_token_id" ||
+      key == "decoder_start_token_id")
     return "config.token-ids";
   if (key.find("length") != std::string::npos || key.find("new_tokens") != std::string::npos)
     return key == "length_penalty" ? "sampling.default" : "sampling.length";
@@ -41,7 +41,8 @@ bool said_by_config(const Json &config, const std::string &key, const Json &valu
 }
 
 /// `without`: the config beside a generation_config.json that came or went.
-void compare(const std::string &path, const Json &before, const Json &after, const Json &without, Changes &changes) {
+void compare(const std::string &path, const Json &before, const Json &after, const Json &without,
+             Changes &changes) {
   std::set<std::string> keys;
   for (const auto &[key, value] : before.items())
     keys.insert(key);
@@ -58,12 +59,14 @@ void compare(const std::string &path, const Json &before, const Json &after, con
     const Json *b = right != after.end() ? &*right : nullptr;
     if ((a != nullptr && b != nullptr && *a == *b) || ++told > 60)
       continue;
-    const bool held = (a == nullptr || b == nullptr) && said_by_config(without, key, a != nullptr ? *a : *b);
+    const bool held =
+        (a == nullptr || b == nullptr) && said_by_config(without, key, a != nullptr ? *a : *b);
     const std::string kind = held ? "sampling.default-stated" : kind_of(key, a, b);
     std::string sentence = describe("", {path, key, a, b});
     if (kind == "sampling.default" || kind == "sampling.length")
       sentence += " Requests that do not set it are answered differently.";
-    changes.push_back(make_change(kind, path + "#/" + pointer_key(key), a != nullptr ? json_text(*a) : "null",
+    changes.push_back(make_change(kind, path + "#/" + pointer_key(key),
+                                  a != nullptr ? json_text(*a) : "null",
                                   b != nullptr ? json_text(*b) : "null", std::move(sentence)));
   }
 }
@@ -73,22 +76,26 @@ void compare_file(const Sides &sides, const FilePair &file, Changes &changes) {
   const Document before = read_document(sides.before, file.path);
   const Document after = read_document(sides.after, file.path);
   const auto note = [&](std::string_view kind, std::string sentence) {
-    changes.push_back(make_change(kind, file.path, id_text(file.before),
-                                  id_text(file.after), std::move(sentence)));
+    changes.push_back(make_change(kind, file.path, id_text(file.before), id_text(file.after),
+                                  std::move(sentence)));
   };
   if (after.state == State::malformed && before.state != State::malformed)
-    return note("sampling.malformed", fmt::format("{} does not load: {}.", file.path, after.problem));
-  if (before.state == State::unread || after.state == State::unread || before.state == State::malformed ||
-      after.state == State::malformed) {
+    return note("sampling.malformed",
+                fmt::format("{} does not load: {}.", file.path, after.problem));
+  if (before.state == State::unread || after.state == State::unread ||
+      before.state == State::malformed || after.state == State::malformed) {
     const Document &bad = after.state == State::ok || after.state == State::absent ? before : after;
-    return note("sampling.unreadable", fmt::format("{} differs and was not compared: {}.", file.path, bad.problem));
+    return note("sampling.unreadable",
+                fmt::format("{} differs and was not compared: {}.", file.path, bad.problem));
   }
   if (before.state == State::absent && !loadable(sides.before, read::folder_of(file.path)))
     return note("sampling.added", fmt::format("{} was added.", file.path));
   const Snapshot &bare = before.state == State::absent ? sides.before : sides.after;
   const bool one_sided = before.state == State::absent || after.state == State::absent;
-  const Document config = read_document(bare, std::string(read::folder_of(file.path)) + "config.json");
-  compare(file.path, canonical_numbers(*before.json), canonical_numbers(*after.json), one_sided ? *config.json : Json::object(), changes);
+  const Document config =
+      read_document(bare, std::string(read::folder_of(file.path)) + "config.json");
+  compare(file.path, canonical_numbers(*before.json), canonical_numbers(*after.json),
+          one_sided ? *config.json : Json::object(), changes);
 }
 
 } // namespace

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t longest_value = 4096;
 
-bool same_content(const Snapshot &before, const Snapshot &after, const FileEntry &a, const FileEntry &b) {
+bool same_content(const Snapshot &before, const Snapshot &after, const FileEntry &a,
+                  const FileEntry &b) {
   if (a.content_id() == b.content_id())
     return true;
   // A file that moves into or out of LFS gets another kind of id for the same bytes.
@@ -33,8 +34,10 @@ Sides make_sides(const Snapshot &before, const Snapshot &after) {
   auto right = after.files.begin();
   while (left != before.files.end() || right != after.files.end()) {
     FilePair pair;
-    const bool has_left = left != before.files.end() && (right == after.files.end() || left->path <= right->path);
-    const bool has_right = right != after.files.end() && (left == before.files.end() || right->path <= left->path);
+    const bool has_left =
+        left != before.files.end() && (right == after.files.end() || left->path <= right->path);
+    const bool has_right =
+        right != after.files.end() && (left == before.files.end() || right->path <= left->path);
     if (has_left)
       pair.before = &*left++;
     if (has_right)
@@ -49,7 +52,8 @@ Sides make_sides(const Snapshot &before, const Snapshot &after) {
 }
 
 bool any_differs(const Sides &sides, read::FileRole role) {
-  return std::ranges::any_of(sides.files, [&](const FilePair &file) { return file.role == role && file.differs; });
+  return std::ranges::any_of(
+      sides.files, [&](const FilePair &file) { return file.role == role && file.differs; });
 }
 
 bool loadable(const Snapshot &snapshot, std::string_view folder) {
@@ -57,8 +61,8 @@ bool loadable(const Snapshot &snapshot, std::string_view folder) {
     if (!file.path.starts_with(folder))
       return false;
     const read::FileRole role = read::role_of(file.path);
-    return role == read::FileRole::config || role == read::FileRole::safetensors || role == read::FileRole::gguf ||
-           role == read::FileRole::pickle;
+    return role == read::FileRole::config || role == read::FileRole::safetensors ||
+           role == read::FileRole::gguf || role == read::FileRole::pickle;
   });
 }
 
@@ -71,7 +75,8 @@ const std::string *bytes_of(const Snapshot &snapshot, std::string_view path, std
     if (at != snapshot.contents.end() && !at->second.problem.empty())
       *problem = at->second.problem;
     else if (entry != nullptr && read::wanted_part(*entry) == FilePart::none)
-      *problem = fmt::format("it has {}, more than is read", human_bytes(static_cast<double>(entry->size)));
+      *problem = fmt::format("it has {}, more than is read",
+                             human_bytes(static_cast<double>(entry->size)));
     else
       *problem = "its content was not fetched";
   }
@@ -95,13 +100,15 @@ Document read_document(const Snapshot &snapshot, std::string_view path) {
   }
   Result<Json> json = parse_json(*text);
   if (!json) {
-    document.state = json.error().code == Errc::malformed ? Document::State::malformed : Document::State::unread;
+    document.state =
+        json.error().code == Errc::malformed ? Document::State::malformed : Document::State::unread;
     document.problem = plain_text(json.error().message);
     return document;
   }
   if (!json->is_object()) {
     document.state = Document::State::malformed;
-    document.problem = fmt::format("it holds a JSON {} where an object is expected", json->type_name());
+    document.problem =
+        fmt::format("it holds a JSON {} where an object is expected", json->type_name());
     return document;
   }
   document.state = Document::State::ok;
@@ -142,7 +149,9 @@ std::string shown(const Json &value) {
 }
 
 std::string counted(std::size_t n, std::string_view singular, std::string_view plural) {
-  const std::string word = n == 1 ? std::string(singular) : plural.empty() ? std::string(singular) + "s" : std::string(plural);
+  const std::string word = n == 1           ? std::string(singular)
+                           : plural.empty() ? std::string(singular) + "s"
+                                            : std::string(plural);
   return with_thousands(static_cast<long long>(n)) + " " + word;
 }
 

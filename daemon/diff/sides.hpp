@@ -33,8 +33,8 @@ Sides make_sides(const Snapshot &before, const Snapshot &after);
 /// True when any file of the role differs.
 bool any_differs(const Sides &sides, read::FileRole role);
 
-/// True when the revision has something to load in `folder` ("" = the root) or below: a config or weights. Files that
-/// come before that are a first upload.
+/// True when the revision has something to load in `folder` ("" = the root) or below: a config or
+/// weights. Files that come before that are a first upload.
 bool loadable(const Snapshot &snapshot, std::string_view folder = "");
 
 /// What is known of one JSON file.
@@ -54,7 +54,8 @@ struct Document {
 Document read_document(const Snapshot &snapshot, std::string_view path);
 
 /// The bytes that were read of a file, or null; `problem` says why when the file is there.
-const std::string *bytes_of(const Snapshot &snapshot, std::string_view path, std::string *problem = nullptr);
+const std::string *bytes_of(const Snapshot &snapshot, std::string_view path,
+                            std::string *problem = nullptr);
 
 /// True for the small text that git keeps in place of a file that git-lfs holds.
 bool is_lfs_pointer(std::string_view bytes);
@@ -64,7 +65,8 @@ std::string json_text(const Json &value);
 /// The content id of a file as JSON text, "null" for an absent file.
 std::string id_text(const FileEntry *entry);
 
-/// A value in a sentence: numbers with thousands separators, strings in backticks, long lists by their length.
+/// A value in a sentence: numbers with thousands separators, strings in backticks, long lists by
+/// their length.
 std::string shown(const Json &value);
 /// Upstream text in a sentence, in backticks, cut.
 std::string shown_text(std::string_view text, std::size_t limit = 80);

@@ -19,13 +19,16 @@ struct StopSet {
   };
   Source generation_config;
   Source config;
-  std::optional<std::set<std::int64_t>> assumed; ///< what the model type takes where neither file says it
-  std::set<std::string> strings;             ///< stop_strings of generation_config.json
-  std::optional<std::string> tokenizer_text; ///< eos_token of tokenizer_config.json, else of special_tokens_map.json
-  std::optional<std::string> map_text;       ///< eos_token of special_tokens_map.json
-  std::optional<std::int64_t> tokenizer_id;  ///< its id where a file gives one
+  std::optional<std::set<std::int64_t>>
+      assumed;                   ///< what the model type takes where neither file says it
+  std::set<std::string> strings; ///< stop_strings of generation_config.json
+  std::optional<std::string>
+      tokenizer_text; ///< eos_token of tokenizer_config.json, else of special_tokens_map.json
+  std::optional<std::string> map_text;      ///< eos_token of special_tokens_map.json
+  std::optional<std::int64_t> tokenizer_id; ///< its id where a file gives one
 
-  /// The ids at which generation stops: generation_config.json's, else config.json's, else the model type's.
+  /// The ids at which generation stops: generation_config.json's, else config.json's, else the
+  /// model type's.
   const std::optional<std::set<std::int64_t>> &effective() const {
     return generation_config.ids ? generation_config.ids : config.ids ? config.ids : assumed;
   }

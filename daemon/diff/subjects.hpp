@@ -4,7 +4,8 @@
 
 #include <vector>
 
-/// One function a subject: each appends what changed in its own files. A new subject is one file and one line here.
+/// One function a subject: each appends what changed in its own files. A new subject is one file
+/// and one line here.
 namespace headwater::diff {
 
 using Changes = std::vector<Change>;
@@ -26,8 +27,8 @@ void diff_code(const Sides &sides, Changes &changes);
 /// The licence on the card, as a tag and in its own file.
 void diff_licence(const Sides &sides, Changes &changes);
 
-/// One key of a config that differs; shared by the files of generation and of the tokenizer. `before` or `after` null
-/// stands for an absent key.
+/// One key of a config that differs; shared by the files of generation and of the tokenizer.
+/// `before` or `after` null stands for an absent key.
 struct KeyChange {
   std::string path; ///< file and pointer
   std::string key;
@@ -35,10 +36,12 @@ struct KeyChange {
   const Json *after = nullptr;
 };
 
-/// "noun (key): 4,096 became 8,192", "noun (key) is new: ...", lists summarised as "3 of 48 moved, most by 4 %".
+/// "noun (key): 4,096 became 8,192", "noun (key) is new: ...", lists summarised as "3 of 48 moved,
+/// most by 4 %".
 std::string describe(std::string_view noun, const KeyChange &change);
 
-/// The change of a config's licence tags or cards as the hub's facts have it, for an access change without a commit.
+/// The change of a config's licence tags or cards as the hub's facts have it, for an access change
+/// without a commit.
 void diff_licence_tags(const RepoFacts &before, const RepoFacts &after, Changes &changes);
 
 } // namespace headwater::diff

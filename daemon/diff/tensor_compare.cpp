@@ -42,7 +42,8 @@ Substitution substitution(std::string_view from, std::string_view to) {
   while (head > 0 && from[head - 1] != '.')
     --head;
   std::size_t tail = 0;
-  while (tail < from.size() - head && tail < to.size() - head && from[from.size() - 1 - tail] == to[to.size() - 1 - tail])
+  while (tail < from.size() - head && tail < to.size() - head &&
+         from[from.size() - 1 - tail] == to[to.size() - 1 - tail])
     ++tail;
   while (tail > 0 && from[from.size() - tail] != '.')
     --tail;
@@ -50,7 +51,8 @@ Substitution substitution(std::string_view from, std::string_view to) {
   const std::string_view is = to.substr(head, to.size() - head - tail);
   // A part put in front or taken away at the start leaves the rest as it was.
   const auto in_front = [](std::string_view longer, std::string_view shorter) {
-    return !shorter.empty() && longer.size() > shorter.size() && longer.ends_with(shorter) && longer[longer.size() - shorter.size() - 1] == '.';
+    return !shorter.empty() && longer.size() > shorter.size() && longer.ends_with(shorter) &&
+           longer[longer.size() - shorter.size() - 1] == '.';
   };
   if (head == 0 && in_front(is, was))
     return {{}, is.substr(0, is.size() - was.size())};
@@ -73,7 +75,8 @@ std::string pattern(std::string_view name) {
   return text;
 }
 
-/// The names in order of their numbers, so that layer 10 follows layer 9 whatever stands before the number.
+/// The names in order of their numbers, so that layer 10 follows layer 9 whatever stands before the
+/// number.
 bool natural_less(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;
@@ -106,7 +109,8 @@ std::string names_json(const std::vector<TensorView> &tensors) {
   Json names = Json::array();
   for (std::size_t i = 0; i < tensors.size() && i < 20; ++i)
     names.push_back(std::string(tensors[i].name));
-  return json_text(Json{{"count", tensors.size()}, {"elements", elements_of(tensors)}, {"first", std::move(names)}});
+  return json_text(Json{
+      {"count", tensors.size()}, {"elements", elements_of(tensors)}, {"first", std::move(names)}});
 }
 
 std::string first_names(const std::vector<TensorView> &tensors) {
@@ -126,9 +130,11 @@ std::string parameters(std::int64_t count) {
 
 class TensorDiff {
 public:
-  TensorDiff(const std::string &path, const std::vector<TensorView> &before, const std::vector<TensorView> &after, Changes &changes,
+  TensorDiff(const std::string &path, const std::vector<TensorView> &before,
+             const std::vector<TensorView> &after, Changes &changes,
              const ShapesAnnounced &shapes_announced)
-      : path_(path), before_(before), after_(after), changes_(changes), shapes_announced_(shapes_announced) {}
+      : path_(path), before_(before), after_(after), changes_(changes),
+        shapes_announced_(shapes_announced) {}
 
   bool run() {
     split();
@@ -139,10 +145,12 @@ public:
       mostly_renamed();
     if (!removed_.empty() && !all_renamed)
       add("weights.tensors-removed", names_json(removed_), "null",
-          fmt::format("{} removed: {}. {}", counted(removed_.size(), "tensor was", "tensors were"), first_names(removed_), totals()));
+          fmt::format("{} removed: {}. {}", counted(removed_.size(), "tensor was", "tensors were"),
+                      first_names(removed_), totals()));
     if (!added_.empty() && !all_renamed)
       add("weights.tensors-added", "null", names_json(added_),
-          fmt::format("{} added: {}. {}", counted(added_.size(), "tensor was", "tensors were"), first_names(added_), totals()));
+          fmt::format("{} added: {}. {}", counted(added_.size(), "tensor was", "tensors were"),
+                      first_names(added_), totals()));
     reshaped();
     recast();
     return true;
@@ -150,7 +158,8 @@ public:
 
 private:
   void add(std::string_view kind, std::string before, std::string after, std::string sentence) {
-    changes_.push_back(make_change(kind, path_, std::move(before), std::move(after), std::move(sentence)));
+    changes_.push_back(
+        make_change(kind, path_, std::move(before), std::move(after), std::move(sentence)));
   }
 
   std::string totals() const {
@@ -177,11 +186,14 @@ private:
     }
   }
 
-  /// Renames by shape and order; tells them and returns true when all that went came back under other names.
+  /// Renames by shape and order; tells them and returns true when all that went came back under
+  /// other names.
   bool renamed() {
     std::vector<TensorView> from = removed_;
     std::vector<TensorView> to = added_;
-    const auto by_number = [](const TensorView &a, const TensorView &b) { return natural_less(a.name, b.name); };
+    const auto by_number = [](const TensorView &a, const TensorView &b) {
+      return natural_less(a.name, b.name);
+    };
     if (from.size() == to.size()) {
       std::ranges::sort(from, by_number);
       std::ranges::sort(to, by_number);
@@ -197,9 +209,11 @@ private:
         tell_rule(from, to, first);
       else
         add("weights.renamed", names_json(from), names_json(to),
-            fmt::format("{} renamed: {} became {} and so on. Adapters and loaders of the old names fail.",
-                        counted(from.size(), "tensor was", "tensors were"), shown_text(pattern(from.front().name), 100),
-                        shown_text(pattern(to.front().name), 100)));
+            fmt::format(
+                "{} renamed: {} became {} and so on. Adapters and loaders of the old names fail.",
+                counted(from.size(), "tensor was", "tensors were"),
+                shown_text(pattern(from.front().name), 100),
+                shown_text(pattern(to.front().name), 100)));
       return true;
     }
     return regrouped();
@@ -212,7 +226,8 @@ private:
     const std::size_t at = name.find(rule.from);
     if (at == std::string_view::npos)
       return {};
-    return std::string(name.substr(0, at)) + std::string(rule.to) + std::string(name.substr(at + rule.from.size()));
+    return std::string(name.substr(0, at)) + std::string(rule.to) +
+           std::string(name.substr(at + rule.from.size()));
   }
 
   static std::size_t common_end(std::string_view a, std::string_view b) {
@@ -222,7 +237,8 @@ private:
     return n;
   }
 
-  /// One rule that renames most tensors while others came or went: told as one change, and the rest as what it is.
+  /// One rule that renames most tensors while others came or went: told as one change, and the rest
+  /// as what it is.
   void mostly_renamed() {
     std::map<std::string_view, const TensorView *> by_name;
     for (const TensorView &tensor : added_)
@@ -237,12 +253,15 @@ private:
       const TensorView &from = removed_[place];
       const TensorView *nearest = nullptr;
       for (const TensorView &to : added_)
-        if (*to.shape == *from.shape && (nearest == nullptr || common_end(from.name, to.name) > common_end(from.name, nearest->name)))
+        if (*to.shape == *from.shape &&
+            (nearest == nullptr ||
+             common_end(from.name, to.name) > common_end(from.name, nearest->name)))
           nearest = &to;
       if (nearest == nullptr)
         continue;
       const Substitution rule = substitution(from.name, nearest->name);
-      const auto hits = static_cast<std::size_t>(std::ranges::count_if(removed_, [&](const TensorView &tensor) { return partner(tensor, rule) != nullptr; }));
+      const auto hits = static_cast<std::size_t>(std::ranges::count_if(
+          removed_, [&](const TensorView &tensor) { return partner(tensor, rule) != nullptr; }));
       if (hits > most) {
         most = hits;
         best = rule;
@@ -268,12 +287,15 @@ private:
     drop(added_, to);
   }
 
-  void tell_rule(const std::vector<TensorView> &from, const std::vector<TensorView> &to, const Substitution &rule) {
-    const std::string text = rule.from.empty() ? fmt::format("{} was put in front", shown_text(rule.to))
-                             : rule.to.empty() ? fmt::format("{} was taken away", shown_text(rule.from))
-                                               : fmt::format("{} became {}", shown_text(rule.from), shown_text(rule.to));
+  void tell_rule(const std::vector<TensorView> &from, const std::vector<TensorView> &to,
+                 const Substitution &rule) {
+    const std::string text =
+        rule.from.empty() ? fmt::format("{} was put in front", shown_text(rule.to))
+        : rule.to.empty() ? fmt::format("{} was taken away", shown_text(rule.from))
+                          : fmt::format("{} became {}", shown_text(rule.from), shown_text(rule.to));
     add("weights.renamed", names_json(from), names_json(to),
-        fmt::format("{} renamed: {}. Adapters and loaders of the old names fail.", counted(from.size(), "tensor was", "tensors were"), text));
+        fmt::format("{} renamed: {}. Adapters and loaders of the old names fail.",
+                    counted(from.size(), "tensor was", "tensors were"), text));
   }
 
   static bool same_shapes(const std::vector<TensorView> &from, const std::vector<TensorView> &to) {
@@ -283,18 +305,24 @@ private:
     return true;
   }
 
-  /// Other names and other cuts (fused into split projections): the same parameters under a new layout.
+  /// Other names and other cuts (fused into split projections): the same parameters under a new
+  /// layout.
   bool regrouped() {
     const std::int64_t was = elements_of(removed_);
     const std::int64_t is = elements_of(added_);
-    const bool disjoint = common_.empty() && removed_.size() == before_.size() && added_.size() == after_.size();
+    const bool disjoint =
+        common_.empty() && removed_.size() == before_.size() && added_.size() == after_.size();
     if (was != is || was == 0)
       return false;
     add("weights.renamed", names_json(removed_), names_json(added_),
-        fmt::format("{}: {} ({}) became {} ({}); the parameter count is equal, {}. Adapters and loaders of the old names fail.",
-                    disjoint ? "No tensor name is left as it was" : "Tensors were renamed and cut differently",
-                    counted(removed_.size(), "tensor"), shown_text(pattern(removed_.front().name), 80), counted(added_.size(), "tensor"),
-                    shown_text(pattern(added_.front().name), 80), with_thousands(elements_of(after_))));
+        fmt::format("{}: {} ({}) became {} ({}); the parameter count is equal, {}. Adapters and "
+                    "loaders of the old names fail.",
+                    disjoint ? "No tensor name is left as it was"
+                             : "Tensors were renamed and cut differently",
+                    counted(removed_.size(), "tensor"),
+                    shown_text(pattern(removed_.front().name), 80),
+                    counted(added_.size(), "tensor"), shown_text(pattern(added_.front().name), 80),
+                    with_thousands(elements_of(after_))));
     return true;
   }
 
@@ -307,7 +335,8 @@ private:
       return;
     std::map<std::string, std::size_t> kinds;
     for (const auto &[a, b] : rows)
-      ++kinds[fmt::format("{} {} became {}", shown_text(pattern(a.name), 100), shown_shape(*a.shape), shown_shape(*b.shape))];
+      ++kinds[fmt::format("{} {} became {}", shown_text(pattern(a.name), 100),
+                          shown_shape(*a.shape), shown_shape(*b.shape))];
     std::vector<std::string> texts;
     for (const auto &[text, n] : kinds)
       texts.push_back(n > 1 ? fmt::format("{} ({} tensors)", text, n) : text);
@@ -318,9 +347,11 @@ private:
       is[std::string(rows[i].second.name)] = *rows[i].second.shape;
     }
     const bool announced = shapes_announced_ && shapes_announced_(rows);
-    add(announced ? "weights.reshaped-with-config" : "weights.reshaped", json_text(was), json_text(is),
-        fmt::format("{} another shape{}: {}. {}", counted(rows.size(), "tensor has", "tensors have"),
-                    announced ? ", the one that config.json now gives" : "", listed(texts, 3), totals()));
+    add(announced ? "weights.reshaped-with-config" : "weights.reshaped", json_text(was),
+        json_text(is),
+        fmt::format(
+            "{} another shape{}: {}. {}", counted(rows.size(), "tensor has", "tensors have"),
+            announced ? ", the one that config.json now gives" : "", listed(texts, 3), totals()));
   }
 
   void recast() {
@@ -337,12 +368,14 @@ private:
     Json was = Json::object();
     Json is = Json::object();
     for (const auto &[pair, n] : kinds) {
-      texts.push_back(fmt::format("{} became {} ({})", shown_text(pair.first), shown_text(pair.second), n));
+      texts.push_back(
+          fmt::format("{} became {} ({})", shown_text(pair.first), shown_text(pair.second), n));
       was[std::string(pair.first)] = n;
       is[std::string(pair.second)] = n;
     }
     add("weights.dtype", json_text(was), json_text(is),
-        fmt::format("{} stored in another number format: {}.", counted(count, "tensor is", "tensors are"), listed(texts)));
+        fmt::format("{} stored in another number format: {}.",
+                    counted(count, "tensor is", "tensors are"), listed(texts)));
   }
 
   const std::string &path_;
@@ -364,8 +397,9 @@ std::string shown_shape(const std::vector<std::int64_t> &shape) {
   return text + "]";
 }
 
-bool compare_tensors(const std::string &path, const std::vector<TensorView> &before, const std::vector<TensorView> &after,
-                     Changes &changes, const ShapesAnnounced &shapes_announced) {
+bool compare_tensors(const std::string &path, const std::vector<TensorView> &before,
+                     const std::vector<TensorView> &after, Changes &changes,
+                     const ShapesAnnounced &shapes_announced) {
   return TensorDiff(path, before, after, changes, shapes_announced).run();
 }
 

@@ -17,12 +17,13 @@ struct TensorView {
   const std::vector<std::int64_t> *shape = nullptr;
 };
 
-/// Names, shapes and dtypes that differ between two lists sorted by name: renamed, removed, added, reshaped, other dtype.
-/// Returns false when the lists are equal. `shapes_announced`: whether all the given pairs have shapes that the configs on both
-/// sides give; asked only where shapes differ.
+/// Names, shapes and dtypes that differ between two lists sorted by name: renamed, removed, added,
+/// reshaped, other dtype. Returns false when the lists are equal. `shapes_announced`: whether all
+/// the given pairs have shapes that the configs on both sides give; asked only where shapes differ.
 using ShapesAnnounced = std::function<bool(const std::vector<std::pair<TensorView, TensorView>> &)>;
-bool compare_tensors(const std::string &path, const std::vector<TensorView> &before, const std::vector<TensorView> &after,
-                     Changes &changes, const ShapesAnnounced &shapes_announced = {});
+bool compare_tensors(const std::string &path, const std::vector<TensorView> &before,
+                     const std::vector<TensorView> &after, Changes &changes,
+                     const ShapesAnnounced &shapes_announced = {});
 
 /// "[4096, 1024]".
 std::string shown_shape(const std::vector<std::int64_t> &shape);

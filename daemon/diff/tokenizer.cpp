@@ -1,7 +1,7 @@
-#include "daemon/diff/subjects.hpp"
-#include "daemon/diff/tokenizer_compare.hpp"
 #include "daemon/read/tokenizer.hpp"
 
+#include "daemon/diff/subjects.hpp"
+#include "daemon/diff/tokenizer_compare.hpp"
 #include "schemas/text.hpp"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ Json as_json(const std::set<std::string> &items) {
   return items.empty() ? Json() : Json(items);
 }
 
-void compare_formats(const std::string &folder, const FolderFormats &formats_, bool first_upload, Changes &changes) {
+void compare_formats(const std::string &folder, const FolderFormats &formats_, bool first_upload,
+                     Changes &changes) {
   const auto &before = formats_.before;
   const auto &after = formats_.after;
   std::vector<std::string> lost;
@@ -68,47 +69,60 @@ void compare_formats(const std::string &folder, const FolderFormats &formats_, b
     return;
   const std::string place = *(!formats_.added.empty() ? formats_.added : formats_.removed).begin();
   const auto add = [&](std::string_view kind, std::string sentence) {
-    changes.push_back(make_change(kind, place, json_text(as_json(before)), json_text(as_json(after)), std::move(sentence)));
+    changes.push_back(make_change(kind, place, json_text(as_json(before)),
+                                  json_text(as_json(after)), std::move(sentence)));
   };
   const std::string where = folder.empty() ? "" : " in " + plain_text(folder, 80);
   if (before.empty())
-    return add("tokenizer.added", fmt::format("A tokenizer was added{}: {}.{}", where, joined(formats_.added),
-                                              first_upload ? "" : " Before, software had none to load."));
+    return add("tokenizer.added",
+               fmt::format("A tokenizer was added{}: {}.{}", where, joined(formats_.added),
+                           first_upload ? "" : " Before, software had none to load."));
   if (after.empty())
-    return add("tokenizer.removed", fmt::format("The tokenizer was removed{}: {}.", where, joined(formats_.removed)));
+    return add("tokenizer.removed",
+               fmt::format("The tokenizer was removed{}: {}.", where, joined(formats_.removed)));
   if (lost.size() == before.size())
     return add("tokenizer.replaced",
-               fmt::format("The tokenizer{} was kept as {} and is now kept as {}: software needs another loader. Ids of existing "
+               fmt::format("The tokenizer{} was kept as {} and is now kept as {}: software needs "
+                           "another loader. Ids of existing "
                            "text may change.",
                            where, listed(lost), listed(gained)));
   if (!gained.empty())
-    add("tokenizer.format-added", fmt::format("The tokenizer{} is now also kept as {}.", where, listed(gained)));
+    add("tokenizer.format-added",
+        fmt::format("The tokenizer{} is now also kept as {}.", where, listed(gained)));
   if (!lost.empty())
-    add("tokenizer.format-removed", fmt::format("The tokenizer{} is no longer kept as {}, still as {}: software that reads only the "
-                                                "removed form fails.",
-                                                where, listed(lost), joined(after)));
+    add("tokenizer.format-removed",
+        fmt::format(
+            "The tokenizer{} is no longer kept as {}, still as {}: software that reads only the "
+            "removed form fails.",
+            where, listed(lost), joined(after)));
 }
 
-void compare_contents(const Sides &sides, const FilePair &file, const Format &format, Changes &changes) {
+void compare_contents(const Sides &sides, const FilePair &file, const Format &format,
+                      Changes &changes) {
   const auto note = [&](std::string_view kind, std::string sentence) {
     changes.push_back(make_change(kind, file.path, id_text(file.before), id_text(file.after),
                                   std::move(sentence)));
   };
   std::string problem;
-  const std::string *old_bytes = file.before != nullptr ? bytes_of(sides.before, file.path, &problem) : nullptr;
+  const std::string *old_bytes =
+      file.before != nullptr ? bytes_of(sides.before, file.path, &problem) : nullptr;
   const std::string *new_bytes = bytes_of(sides.after, file.path, &problem);
   const auto pointer = [](const std::string *bytes) {
     return bytes != nullptr && is_lfs_pointer(*bytes);
   };
   if (pointer(old_bytes) || pointer(new_bytes)) {
     if (file.before != nullptr)
-      note("tokenizer.file", fmt::format("{} differs; only its digest is here, so its content was not compared. Ids of existing "
-                                         "text may change.", file.path));
+      note("tokenizer.file", fmt::format("{} differs; only its digest is here, so its content was "
+                                         "not compared. Ids of existing "
+                                         "text may change.",
+                                         file.path));
     return;
   }
   if (new_bytes == nullptr) {
     if (file.before != nullptr)
-      note("tokenizer.file", fmt::format("{} differs and was not compared: {}. Ids of existing text may change.", file.path, problem));
+      note("tokenizer.file",
+           fmt::format("{} differs and was not compared: {}. Ids of existing text may change.",
+                       file.path, problem));
     return;
   }
   const Result<read::TokenizerFacts> after = format.reader(*new_bytes);
@@ -120,13 +134,18 @@ void compare_contents(const Sides &sides, const FilePair &file, const Format &fo
   if (file.before == nullptr)
     return;
   if (old_bytes == nullptr)
-    return note("tokenizer.unreadable", fmt::format("{} differs and was not compared: {}.", file.path, problem));
+    return note("tokenizer.unreadable",
+                fmt::format("{} differs and was not compared: {}.", file.path, problem));
   const Result<read::TokenizerFacts> before = format.reader(*old_bytes);
   if (!before)
-    return note("tokenizer.unreadable", fmt::format("{} can be read now and could not before, so it was not compared: {}.", file.path,
-                                                    plain_text(before.error().message)));
+    return note("tokenizer.unreadable",
+                fmt::format("{} can be read now and could not before, so it was not compared: {}.",
+                            file.path, plain_text(before.error().message)));
   if (!compare_tokenizers(file.path, *before, *after, changes))
-    note("tokenizer.serialised-form", fmt::format("{} is written differently and says the same. Ids of existing text cannot change.", file.path));
+    note("tokenizer.serialised-form",
+         fmt::format(
+             "{} is written differently and says the same. Ids of existing text cannot change.",
+             file.path));
 }
 
 } // namespace
@@ -153,8 +172,9 @@ void diff_tokenizer(const Sides &sides, Changes &changes) {
     if (!both.added.empty() || !both.removed.empty())
       compare_formats(folder, both, !loadable(sides.before, folder), changes);
   for (const FilePair &file : sides.files)
-    if (file.differs && (file.role == FileRole::tokenizer_config || file.role == FileRole::special_tokens_map ||
-                         file.role == FileRole::added_tokens))
+    if (file.differs &&
+        (file.role == FileRole::tokenizer_config || file.role == FileRole::special_tokens_map ||
+         file.role == FileRole::added_tokens))
       diff_tokenizer_settings(sides, file, changes);
 }
 

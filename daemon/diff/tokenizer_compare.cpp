@@ -27,10 +27,11 @@ struct VocabularyDifference {
   std::vector<std::pair<const VocabularyEntry *, const VocabularyEntry *>> rescored;
 };
 
-/// Entries that have no equal beside them on the other side. Most edits touch a few places of a long list, so equal entries
-/// are passed over in step, and after a difference the lists are brought into step again where a near entry allows it.
-std::pair<std::vector<const VocabularyEntry *>, std::vector<const VocabularyEntry *>> out_of_step(std::span<const VocabularyEntry> before,
-                                                                                                 std::span<const VocabularyEntry> after) {
+/// Entries that have no equal beside them on the other side. Most edits touch a few places of a
+/// long list, so equal entries are passed over in step, and after a difference the lists are
+/// brought into step again where a near entry allows it.
+std::pair<std::vector<const VocabularyEntry *>, std::vector<const VocabularyEntry *>>
+out_of_step(std::span<const VocabularyEntry> before, std::span<const VocabularyEntry> after) {
   constexpr std::size_t near = 32;
   std::pair<std::vector<const VocabularyEntry *>, std::vector<const VocabularyEntry *>> left;
   std::size_t i = 0;
@@ -42,7 +43,8 @@ std::pair<std::vector<const VocabularyEntry *>, std::vector<const VocabularyEntr
       continue;
     }
     std::size_t skip = 1;
-    while (skip <= near && !(i + skip < before.size() && before[i + skip] == after[j]) && !(j + skip < after.size() && after[j + skip] == before[i]))
+    while (skip <= near && !(i + skip < before.size() && before[i + skip] == after[j]) &&
+           !(j + skip < after.size() && after[j + skip] == before[i]))
       ++skip;
     const bool gone = skip <= near && i + skip < before.size() && before[i + skip] == after[j];
     const bool came = skip <= near && !gone;
@@ -58,7 +60,8 @@ std::pair<std::vector<const VocabularyEntry *>, std::vector<const VocabularyEntr
   return left;
 }
 
-VocabularyDifference compare_vocabularies(std::span<const VocabularyEntry> all_before, std::span<const VocabularyEntry> all_after) {
+VocabularyDifference compare_vocabularies(std::span<const VocabularyEntry> all_before,
+                                          std::span<const VocabularyEntry> all_after) {
   const auto [before, after] = out_of_step(all_before, all_after);
   VocabularyDifference difference;
   std::unordered_map<std::string_view, const VocabularyEntry *> by_text;
@@ -89,8 +92,12 @@ std::string base64_decoded(std::string_view text) {
   std::uint32_t bits = 0;
   int count = 0;
   for (const char c : text) {
-    const int value = c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
-                      : c == '+' ? 62 : c == '/' ? 63 : -1;
+    const int value = c >= 'A' && c <= 'Z'   ? c - 'A'
+                      : c >= 'a' && c <= 'z' ? c - 'a' + 26
+                      : c >= '0' && c <= '9' ? c - '0' + 52
+                      : c == '+'             ? 62
+                      : c == '/'             ? 63
+                                             : -1;
     if (value < 0)
       break;
     bits = bits << 6U | static_cast<std::uint32_t>(value);
@@ -118,7 +125,8 @@ template <class Items, class Show> std::string first_few(const Items &items, Sho
 
 class Comparison {
 public:
-  Comparison(const std::string &path, const TokenizerFacts &before, const TokenizerFacts &after, Changes &changes)
+  Comparison(const std::string &path, const TokenizerFacts &before, const TokenizerFacts &after,
+             Changes &changes)
       : path_(path), before_(before), after_(after), changes_(changes) {}
 
   bool run() {
@@ -135,12 +143,15 @@ private:
     return path_ + (path_.find('#') == std::string::npos ? "#" : "") + std::string(at);
   }
 
-  void add(std::string_view kind, std::string path, const Json &before, const Json &after, std::string sentence) {
-    changes_.push_back(make_change(kind, std::move(path), json_text(before), json_text(after), std::move(sentence)));
+  void add(std::string_view kind, std::string path, const Json &before, const Json &after,
+           std::string sentence) {
+    changes_.push_back(make_change(kind, std::move(path), json_text(before), json_text(after),
+                                   std::move(sentence)));
   }
 
   void vocabulary() {
-    const VocabularyDifference difference = compare_vocabularies(before_.vocabulary, after_.vocabulary);
+    const VocabularyDifference difference =
+        compare_vocabularies(before_.vocabulary, after_.vocabulary);
     const std::string place = pointer("/model/vocab");
     const Json was = {{"size", before_.vocabulary.size()}};
     const Json is = {{"size", after_.vocabulary.size()}};
@@ -150,19 +161,24 @@ private:
     if (!difference.removed.empty())
       add("tokenizer.vocabulary-removed", place, was, is,
           fmt::format("{} removed from the vocabulary: {}. Ids of existing text can change.",
-                      counted(difference.removed.size(), "token"), first_few(difference.removed, with_id)));
+                      counted(difference.removed.size(), "token"),
+                      first_few(difference.removed, with_id)));
     if (!difference.renumbered.empty())
       add("tokenizer.vocabulary-renumbered", place, was, is,
           fmt::format("{} another id: {}. Ids of existing text can change.",
                       counted(difference.renumbered.size(), "token has", "tokens have"),
                       first_few(difference.renumbered, [&](const auto &pair) {
-                        return fmt::format("{} {} became {}", token_shown(*pair.first, after_.base64), pair.first->id, pair.second->id);
+                        return fmt::format("{} {} became {}",
+                                           token_shown(*pair.first, after_.base64), pair.first->id,
+                                           pair.second->id);
                       })));
     if (!difference.added.empty()) {
       const bool unreachable = !after_.merges.empty() && before_.merges == after_.merges &&
                                read::part_of(after_, "model.ignore_merges") != "true";
-      add(unreachable ? "tokenizer.vocabulary-extended" : "tokenizer.vocabulary-added", place, was, is,
-          fmt::format("{} added to the vocabulary: {}. Ids of existing text {} change.", counted(difference.added.size(), "token"),
+      add(unreachable ? "tokenizer.vocabulary-extended" : "tokenizer.vocabulary-added", place, was,
+          is,
+          fmt::format("{} added to the vocabulary: {}. Ids of existing text {} change.",
+                      counted(difference.added.size(), "token"),
                       first_few(difference.added, with_id), unreachable ? "cannot" : "can"));
     }
     if (!difference.rescored.empty())
@@ -170,8 +186,9 @@ private:
           fmt::format("{} another score or type: {}. Ids of existing text can change.",
                       counted(difference.rescored.size(), "token has", "tokens have"),
                       first_few(difference.rescored, [&](const auto &pair) {
-                        return fmt::format("{} {:.6g} became {:.6g}", token_shown(*pair.first, after_.base64), pair.first->score,
-                                           pair.second->score);
+                        return fmt::format("{} {:.6g} became {:.6g}",
+                                           token_shown(*pair.first, after_.base64),
+                                           pair.first->score, pair.second->score);
                       })));
   }
 
@@ -181,23 +198,30 @@ private:
     const auto [left, right] = std::ranges::mismatch(before, after);
     if (left == before.end() && right == after.end()) {
       if (before_.merges_as_pairs != after_.merges_as_pairs && !before.empty())
-        add("tokenizer.serialised-form", pointer("/model/merges"), before_.merges_as_pairs ? "pairs" : "strings",
+        add("tokenizer.serialised-form", pointer("/model/merges"),
+            before_.merges_as_pairs ? "pairs" : "strings",
             after_.merges_as_pairs ? "pairs" : "strings",
-            fmt::format("The serialised form of the merges changed from {}, merges equal ({}). Old readers may see none.",
-                        after_.merges_as_pairs ? "\"a b\" texts to [\"a\", \"b\"] pairs" : "[\"a\", \"b\"] pairs to \"a b\" texts",
+            fmt::format("The serialised form of the merges changed from {}, merges equal ({}). Old "
+                        "readers may see none.",
+                        after_.merges_as_pairs ? "\"a b\" texts to [\"a\", \"b\"] pairs"
+                                               : "[\"a\", \"b\"] pairs to \"a b\" texts",
                         counted(after.size(), "merge")));
       return;
     }
     const auto rank = left - before.begin();
     const auto merge = [](const auto &at, const auto &end) {
-      return at == end ? std::string("nothing") : shown_text(std::string(at->first) + " " + std::string(at->second), 60);
+      return at == end ? std::string("nothing")
+                       : shown_text(std::string(at->first) + " " + std::string(at->second), 60);
     };
-    add("tokenizer.merges", pointer(fmt::format("/model/merges/{}", rank)), Json{{"count", before.size()}}, Json{{"count", after.size()}},
-        fmt::format("The merges differ first at rank {}: {} became {}; {}. Ids of existing text can change.", with_thousands(rank),
-                    merge(left, before.end()), merge(right, after.end()),
-                    before.size() == after.size() ? fmt::format("{} as before", counted(after.size(), "merge"))
-                                                  : fmt::format("{} became {}", counted(before.size(), "merge"),
-                                                                with_thousands(static_cast<long long>(after.size())))));
+    add("tokenizer.merges", pointer(fmt::format("/model/merges/{}", rank)),
+        Json{{"count", before.size()}}, Json{{"count", after.size()}},
+        fmt::format("The merges differ first at rank {}: {} became {}; {}. Ids of existing text "
+                    "can change.",
+                    with_thousands(rank), merge(left, before.end()), merge(right, after.end()),
+                    before.size() == after.size()
+                        ? fmt::format("{} as before", counted(after.size(), "merge"))
+                        : fmt::format("{} became {}", counted(before.size(), "merge"),
+                                      with_thousands(static_cast<long long>(after.size())))));
   }
 
   void parts() {
@@ -215,9 +239,11 @@ private:
       std::ranges::replace(at, '.', '/');
       const Json before = was != nullptr ? Json::parse(*was, nullptr, false) : Json();
       const Json after = is != nullptr ? Json::parse(*is, nullptr, false) : Json();
-      add(kind, pointer(at), before.is_discarded() ? Json(*was) : before, after.is_discarded() ? Json(*is) : after,
-          fmt::format("{} differs: {} became {}. Ids of existing text {} change.", noun.empty() ? plain_text(name, 60) : noun,
-                      brief(before), brief(after), ids));
+      add(kind, pointer(at), before.is_discarded() ? Json(*was) : before,
+          after.is_discarded() ? Json(*is) : after,
+          fmt::format("{} differs: {} became {}. Ids of existing text {} change.",
+                      noun.empty() ? plain_text(name, 60) : noun, brief(before), brief(after),
+                      ids));
     }
   }
 
@@ -225,7 +251,8 @@ private:
     if (!part.is_object())
       return shown(part);
     const auto type = part.find("type");
-    return type != part.end() && type->is_string() && part.dump(-1, ' ', false, Json::error_handler_t::replace).size() > 120
+    return type != part.end() && type->is_string() &&
+                   part.dump(-1, ' ', false, Json::error_handler_t::replace).size() > 120
                ? shown(*type)
                : shown(part);
   }
@@ -238,7 +265,9 @@ private:
 
   static Meaning meaning(const std::string &name) {
     if (name == "normalizer" || name.starts_with("normalizer_spec."))
-      return {"tokenizer.normalizer", name == "normalizer" ? "The normaliser" : "The normaliser's " + name.substr(16), "can"};
+      return {"tokenizer.normalizer",
+              name == "normalizer" ? "The normaliser" : "The normaliser's " + name.substr(16),
+              "can"};
     if (name == "pre_tokenizer" || name == "config.pattern")
       return {"tokenizer.pre-tokenizer", "How text is split", "can"};
     if (name == "post_processor")
@@ -249,8 +278,10 @@ private:
       return {"tokenizer.truncation", "How long text is cut", "may"};
     if (name == "padding")
       return {"tokenizer.padding", "How short text is filled up", "cannot"};
-    if (name.starts_with("model.") || name.starts_with("trainer_spec.") || name.starts_with("config."))
-      return {"tokenizer.model", "The model's " + plain_text(name.substr(name.find('.') + 1), 60), "can"};
+    if (name.starts_with("model.") || name.starts_with("trainer_spec.") ||
+        name.starts_with("config."))
+      return {"tokenizer.model", "The model's " + plain_text(name.substr(name.find('.') + 1), 60),
+              "can"};
     return {"tokenizer.setting", plain_text(name, 60), "may"};
   }
 
@@ -282,12 +313,13 @@ bool same_flags(const AddedToken &a, const AddedToken &b) {
 
 } // namespace
 
-bool compare_tokenizers(const std::string &path, const TokenizerFacts &before, const TokenizerFacts &after, Changes &changes) {
+bool compare_tokenizers(const std::string &path, const TokenizerFacts &before,
+                        const TokenizerFacts &after, Changes &changes) {
   return Comparison(path, before, after, changes).run();
 }
 
-bool compare_added_tokens(const std::string &path, const std::vector<AddedToken> &before, const std::vector<AddedToken> &after,
-                          Changes &changes) {
+bool compare_added_tokens(const std::string &path, const std::vector<AddedToken> &before,
+                          const std::vector<AddedToken> &after, Changes &changes) {
   if (before == after)
     return false;
   std::map<std::pair<std::string_view, std::int64_t>, const AddedToken *> old;
@@ -310,19 +342,23 @@ bool compare_added_tokens(const std::string &path, const std::vector<AddedToken>
   for (const AddedToken &token : after) {
     const auto same = old.find({token.content, token.id});
     const auto text = old_by_text.find(token.content);
-    const AddedToken *match = same != old.end() ? same->second : text != old_by_text.end() ? text->second : nullptr;
+    const AddedToken *match = same != old.end()           ? same->second
+                              : text != old_by_text.end() ? text->second
+                                                          : nullptr;
     if (match == nullptr) {
       added.push_back(fmt::format("{} ({})", shown_text(token.content, 40), token.id));
       is[token.content] = token.id;
       continue;
     }
     if (match->id != token.id) {
-      renumbered.push_back(fmt::format("{} {} became {}", shown_text(token.content, 40), match->id, token.id));
+      renumbered.push_back(
+          fmt::format("{} {} became {}", shown_text(token.content, 40), match->id, token.id));
       was[token.content] = match->id;
       is[token.content] = token.id;
     }
     if (!same_flags(*match, token)) {
-      flags.push_back(fmt::format("{} {} became {}", shown_text(token.content, 40), flags_of(*match), flags_of(token)));
+      flags.push_back(fmt::format("{} {} became {}", shown_text(token.content, 40),
+                                  flags_of(*match), flags_of(token)));
       flags_was[token.content] = flags_of(*match);
       flags_is[token.content] = flags_of(token);
     }
@@ -337,17 +373,22 @@ bool compare_added_tokens(const std::string &path, const std::vector<AddedToken>
     std::string sentence = "Added tokens:";
     const auto say = [&](std::string_view what, const std::vector<std::string> &items) {
       if (!items.empty())
-        sentence += fmt::format("{} {} {}", sentence.ends_with(':') ? "" : ";", what, listed(items));
+        sentence +=
+            fmt::format("{} {} {}", sentence.ends_with(':') ? "" : ";", what, listed(items));
     };
     say("new", added);
     say("gone", removed);
     say("renumbered", renumbered);
     sentence += ". Ids of existing text may change where it holds them.";
-    changes.push_back(make_change("tokenizer.added-tokens", path, json_text(was), json_text(is), std::move(sentence)));
+    changes.push_back(make_change("tokenizer.added-tokens", path, json_text(was), json_text(is),
+                                  std::move(sentence)));
   }
   if (!flags.empty())
-    changes.push_back(make_change("tokenizer.added-token-flags", path, json_text(flags_was), json_text(flags_is),
-                                  fmt::format("Flags of added tokens: {}. Ids of existing text may change where it holds them.", listed(flags))));
+    changes.push_back(make_change(
+        "tokenizer.added-token-flags", path, json_text(flags_was), json_text(flags_is),
+        fmt::format(
+            "Flags of added tokens: {}. Ids of existing text may change where it holds them.",
+            listed(flags))));
   return changes.size() > start;
 }
 

@@ -7,10 +7,10 @@
 
 namespace headwater::diff {
 
-/// What differs between two tokenizers of one format. `path` is the file, with a pointer where the tokenizer is a part of
-/// it; returns false when nothing that they say differs.
-bool compare_tokenizers(const std::string &path, const read::TokenizerFacts &before, const read::TokenizerFacts &after,
-                        Changes &changes);
+/// What differs between two tokenizers of one format. `path` is the file, with a pointer where the
+/// tokenizer is a part of it; returns false when nothing that they say differs.
+bool compare_tokenizers(const std::string &path, const read::TokenizerFacts &before,
+                        const read::TokenizerFacts &after, Changes &changes);
 
 /// What differs between two lists of added tokens.
 bool compare_added_tokens(const std::string &path, const std::vector<read::AddedToken> &before,

@@ -22,10 +22,13 @@ std::string_view without_shard(std::string_view stem) {
   if (of == std::string_view::npos)
     return stem;
   const auto digits = [](std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
+      return std::isdigit(static_cast<unsigned char>(c)) != 0;
+    });
   };
   const std::size_t dash = stem.rfind('-', of - 1);
-  if (of == 0 || dash == std::string_view::npos || !digits(stem.substr(of + 4)) || !digits(stem.substr(dash + 1, of - dash - 1)))
+  if (of == 0 || dash == std::string_view::npos || !digits(stem.substr(of + 4)) ||
+      !digits(stem.substr(dash + 1, of - dash - 1)))
     return stem;
   return stem.substr(0, dash);
 }
@@ -44,8 +47,9 @@ std::string_view ending_of(std::string_view path) {
 }
 
 /// Files that an index names belong to its group, wherever they lie.
-std::map<std::string, std::string> keys_by_index(const Snapshot &snapshot, std::string_view ending,
-                                                 std::map<std::string, const FileEntry *> &indexes) {
+std::map<std::string, std::string>
+keys_by_index(const Snapshot &snapshot, std::string_view ending,
+              std::map<std::string, const FileEntry *> &indexes) {
   std::map<std::string, std::string> keys;
   const std::string index_ending = std::string(ending) + ".index.json";
   for (const FileEntry &file : snapshot.files) {
@@ -65,15 +69,20 @@ std::map<std::string, std::string> keys_by_index(const Snapshot &snapshot, std::
   return keys;
 }
 
-std::map<std::string, WeightGroup> groups_of(const Snapshot &snapshot, FileRole role, std::string_view ending) {
+std::map<std::string, WeightGroup> groups_of(const Snapshot &snapshot, FileRole role,
+                                             std::string_view ending) {
   std::map<std::string, const FileEntry *> indexes;
-  const std::map<std::string, std::string> by_index = ending.empty() ? std::map<std::string, std::string>() : keys_by_index(snapshot, ending, indexes);
+  const std::map<std::string, std::string> by_index =
+      ending.empty() ? std::map<std::string, std::string>()
+                     : keys_by_index(snapshot, ending, indexes);
   std::map<std::string, WeightGroup> groups;
   for (const FileEntry &file : snapshot.files) {
-    if (read::role_of(file.path) != role || (role == FileRole::pickle && !is_weight_pickle(file.path)))
+    if (read::role_of(file.path) != role ||
+        (role == FileRole::pickle && !is_weight_pickle(file.path)))
       continue;
     const auto named = by_index.find(file.path);
-    const std::string key = named != by_index.end() ? named->second : key_of(file.path, ending_of(file.path));
+    const std::string key =
+        named != by_index.end() ? named->second : key_of(file.path, ending_of(file.path));
     WeightGroup &group = groups[key];
     group.key = key;
     group.files.push_back(&file);
@@ -96,8 +105,11 @@ std::int64_t WeightGroup::bytes() const {
 bool is_weight_pickle(std::string_view path) {
   const std::string_view name = read::base_name(path);
   constexpr auto training = std::to_array<std::string_view>(
-      {"training_args.bin", "optimizer.pt", "optimizer.bin", "scheduler.pt", "scheduler.bin", "scaler.pt", "random_states"});
-  return !name.starts_with("rng_state") && std::ranges::none_of(training, [&](std::string_view known) { return name.starts_with(known); });
+      {"training_args.bin", "optimizer.pt", "optimizer.bin", "scheduler.pt", "scheduler.bin",
+       "scaler.pt", "random_states"});
+  return !name.starts_with("rng_state") &&
+         std::ranges::none_of(training,
+                              [&](std::string_view known) { return name.starts_with(known); });
 }
 
 std::map<std::string, WeightGroup> safetensors_groups(const Snapshot &snapshot) {
@@ -113,9 +125,11 @@ std::map<std::string, WeightGroup> gguf_groups(const Snapshot &snapshot) {
 }
 
 std::string pointer_sentence(const std::vector<std::string> &paths) {
-  return fmt::format("{} a git-lfs pointer, the short text that names a file, in place of the weights: the weights themselves were not "
+  return fmt::format("{} a git-lfs pointer, the short text that names a file, in place of the "
+                     "weights: the weights themselves were not "
                      "uploaded, and loading fails. Stay on the revision before until they are.",
-                     paths.size() == 1 ? paths.front() + " now holds" : listed(paths) + " now hold");
+                     paths.size() == 1 ? paths.front() + " now holds"
+                                       : listed(paths) + " now hold");
 }
 
 TensorTable tensor_table(const Snapshot &snapshot, const WeightGroup &group) {
@@ -129,7 +143,8 @@ TensorTable tensor_table(const Snapshot &snapshot, const WeightGroup &group) {
       table.unreadable.push_back(file.path + ": " + problem);
       continue;
     }
-    // A recording keeps pointers or zeros where the weights were: that says nothing about the weights.
+    // A recording keeps pointers or zeros where the weights were: that says nothing about the
+    // weights.
     constexpr std::int64_t smallest_kept = 1024;
     if (is_lfs_pointer(*bytes)) {
       table.unreadable.push_back(file.path + ": only a git-lfs pointer is here, not the weights");
@@ -157,7 +172,9 @@ TensorTable tensor_table(const Snapshot &snapshot, const WeightGroup &group) {
       if (__builtin_add_overflow(table.elements, tensor.elements(), &table.elements))
         table.elements = std::numeric_limits<std::int64_t>::max();
     }
-  const auto by_name = [](const PlacedTensor &placed) { return std::string_view(placed.tensor->name); };
+  const auto by_name = [](const PlacedTensor &placed) {
+    return std::string_view(placed.tensor->name);
+  };
   if (!std::ranges::is_sorted(table.tensors, {}, by_name))
     std::ranges::stable_sort(table.tensors, {}, by_name);
   return table;

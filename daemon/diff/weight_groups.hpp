@@ -10,8 +10,8 @@
 
 namespace headwater::diff {
 
-/// Weight files that make up one checkpoint: "model-00001-of-00002.safetensors" and its siblings, or all that an index
-/// names.
+/// Weight files that make up one checkpoint: "model-00001-of-00002.safetensors" and its siblings,
+/// or all that an index names.
 struct WeightGroup {
   std::string key; ///< folder and stem: "model", "unet/diffusion_pytorch_model"
   std::vector<const FileEntry *> files; ///< sorted by path
@@ -32,7 +32,8 @@ struct TensorTable {
   std::int64_t elements = 0;
   std::vector<std::string> unreadable; ///< "path: why"; the table is complete when empty
   std::vector<std::string> malformed;  ///< "path: why"
-  std::vector<std::string> pointers;   ///< paths that hold a git-lfs pointer; unreadable names them as well
+  std::vector<std::string>
+      pointers; ///< paths that hold a git-lfs pointer; unreadable names them as well
 };
 
 /// Groups of one kind of file ("safetensors" or pickles) by key.

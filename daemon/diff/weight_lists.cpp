@@ -26,7 +26,8 @@ Result<read::WeightIndex> index_of(const Snapshot &snapshot, const WeightGroup &
 }
 
 /// What is wrong with an index, one sentence a fault.
-std::vector<std::string> faults(const Snapshot &snapshot, const WeightGroup &group, const read::WeightIndex &index) {
+std::vector<std::string> faults(const Snapshot &snapshot, const WeightGroup &group,
+                                const read::WeightIndex &index) {
   std::vector<std::string> texts;
   const std::string folder(read::folder_of(group.index->path));
   std::vector<std::string> missing;
@@ -48,16 +49,21 @@ std::vector<std::string> faults(const Snapshot &snapshot, const WeightGroup &gro
     if (placed == table.tensors.end() || placed->tensor->name != tensor) {
       if (lost++ == 0)
         example = tensor;
-    } else if (group.files[placed->file]->path != folder + file && elsewhere++ == 0 && example.empty()) {
+    } else if (group.files[placed->file]->path != folder + file && elsewhere++ == 0 &&
+               example.empty()) {
       example = tensor;
     }
   }
   if (lost > 0)
-    texts.push_back(fmt::format("{} it names are in no file, such as {}", counted(lost, "tensor"), shown_text(example, 100)));
+    texts.push_back(fmt::format("{} it names are in no file, such as {}", counted(lost, "tensor"),
+                                shown_text(example, 100)));
   if (elsewhere > 0)
-    texts.push_back(fmt::format("{} in another file than it says", counted(elsewhere, "tensor lies", "tensors lie")));
+    texts.push_back(fmt::format("{} in another file than it says",
+                                counted(elsewhere, "tensor lies", "tensors lie")));
   if (index.weight_map.size() < table.tensors.size() + lost)
-    texts.push_back(fmt::format("it leaves out {}", counted(table.tensors.size() + lost - index.weight_map.size(), "stored tensor")));
+    texts.push_back(fmt::format(
+        "it leaves out {}",
+        counted(table.tensors.size() + lost - index.weight_map.size(), "stored tensor")));
   return texts;
 }
 
@@ -70,7 +76,9 @@ std::vector<std::string> names_of(const read::WeightIndex &index) {
 }
 
 bool is_digest(std::string_view word) {
-  return word.size() == 64 && std::ranges::all_of(word, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return word.size() == 64 && std::ranges::all_of(word, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
 }
 
 void collect(const Json &value, std::map<std::string, std::string> &digests, int depth) {
@@ -101,11 +109,12 @@ void collect(const Json &value, std::map<std::string, std::string> &digests, int
   }
 }
 
-/// The digests a text names: path -> 64 hex digits. Understands `sha256sum` lines and JSON objects that hold a path and a
-/// digest side by side.
+/// The digests a text names: path -> 64 hex digits. Understands `sha256sum` lines and JSON objects
+/// that hold a path and a digest side by side.
 std::map<std::string, std::string> digests_in(std::string_view text) {
   std::map<std::string, std::string> digests;
-  if (const std::size_t first = text.find_first_not_of(" \t\r\n"); first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n");
+      first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
     if (const Result<Json> json = parse_json(text))
       collect(*json, digests, 0);
     return digests;
@@ -134,7 +143,8 @@ std::optional<std::string> digest_of(const Snapshot &snapshot, const FileEntry &
   if (!file.sha256.empty())
     return file.sha256;
   const auto content = snapshot.contents.find(file.path);
-  if (content != snapshot.contents.end() && content->second.part == FilePart::whole && content->second.bytes)
+  if (content != snapshot.contents.end() && content->second.part == FilePart::whole &&
+      content->second.bytes)
     return sha256_hex(*content->second.bytes);
   return std::nullopt;
 }
@@ -152,7 +162,8 @@ std::set<std::string> stale(const Snapshot &snapshot, const std::string &list) {
       file = find_file(snapshot, path);
     if (file == nullptr)
       continue;
-    if (const std::optional<std::string> actual = digest_of(snapshot, *file); actual && *actual != digest)
+    if (const std::optional<std::string> actual = digest_of(snapshot, *file);
+        actual && *actual != digest)
       paths.insert(file->path);
   }
   return paths;
@@ -166,12 +177,14 @@ bool index_names_differ(const Sides &sides, const WeightGroup &before, const Wei
   return was && is && names_of(*was) != names_of(*is);
 }
 
-void compare_index(const Sides &sides, const WeightGroup &before, const WeightGroup &after, Changes &changes) {
+void compare_index(const Sides &sides, const WeightGroup &before, const WeightGroup &after,
+                   Changes &changes) {
   if (after.index == nullptr)
     return;
   const std::string &path = after.index->path;
   const auto add = [&](std::string_view kind, std::string sentence) {
-    changes.push_back(make_change(kind, path, id_text(before.index), id_text(after.index), std::move(sentence)));
+    changes.push_back(
+        make_change(kind, path, id_text(before.index), id_text(after.index), std::move(sentence)));
   };
   const Result<read::WeightIndex> is = index_of(sides.after, after);
   const Result<read::WeightIndex> was = index_of(sides.before, before);
@@ -182,17 +195,21 @@ void compare_index(const Sides &sides, const WeightGroup &before, const WeightGr
     return;
   }
   const std::vector<std::string> found = faults(sides.after, after, *is);
-  const std::vector<std::string> old = was ? faults(sides.before, before, *was) : std::vector<std::string>();
-  // Shards are uploaded one commit after another: an index that comes before its files is no fault yet.
+  const std::vector<std::string> old =
+      was ? faults(sides.before, before, *was) : std::vector<std::string>();
+  // Shards are uploaded one commit after another: an index that comes before its files is no fault
+  // yet.
   const bool upload = before.files.empty() && after.files.empty();
   if (!found.empty() && old.empty() && !upload)
-    return add("weights.index-mismatch", fmt::format("{} disagrees with the files: {}.", path, listed(found)));
+    return add("weights.index-mismatch",
+               fmt::format("{} disagrees with the files: {}.", path, listed(found)));
   if (!was)
     return;
   const std::vector<std::string> old_names = names_of(*was);
   const std::vector<std::string> new_names = names_of(*is);
   const bool told = std::ranges::any_of(changes, [](const Change &change) {
-    return change.kind == "weights.renamed" || change.kind == "weights.tensors-added" || change.kind == "weights.tensors-removed";
+    return change.kind == "weights.renamed" || change.kind == "weights.tensors-added" ||
+           change.kind == "weights.tensors-removed";
   });
   if (old_names != new_names && !told) {
     std::vector<std::string> lost;
@@ -200,15 +217,23 @@ void compare_index(const Sides &sides, const WeightGroup &before, const WeightGr
     std::ranges::set_difference(old_names, new_names, std::back_inserter(lost));
     std::ranges::set_difference(new_names, old_names, std::back_inserter(gained));
     if (!lost.empty() && !gained.empty() && lost.size() == old_names.size())
-      return add("weights.renamed", fmt::format("No tensor name is left as it was: {} became {}, by the index.",
-                                                counted(lost.size(), "tensor"), with_thousands(static_cast<long long>(gained.size()))));
+      return add("weights.renamed",
+                 fmt::format("No tensor name is left as it was: {} became {}, by the index.",
+                             counted(lost.size(), "tensor"),
+                             with_thousands(static_cast<long long>(gained.size()))));
     if (!lost.empty())
-      add("weights.tensors-removed", fmt::format("{} removed, by the index: {}.", counted(lost.size(), "tensor was", "tensors were"), listed(lost)));
+      add("weights.tensors-removed",
+          fmt::format("{} removed, by the index: {}.",
+                      counted(lost.size(), "tensor was", "tensors were"), listed(lost)));
     if (!gained.empty())
-      add("weights.tensors-added", fmt::format("{} added, by the index: {}.", counted(gained.size(), "tensor was", "tensors were"), listed(gained)));
+      add("weights.tensors-added",
+          fmt::format("{} added, by the index: {}.",
+                      counted(gained.size(), "tensor was", "tensors were"), listed(gained)));
   } else if (old_names == new_names && before.index->content_id() != after.index->content_id()) {
     const bool same_map = was->weight_map == is->weight_map;
-    if (!same_map && std::ranges::any_of(changes, [](const Change &change) { return change.kind == "weights.resharded"; }))
+    if (!same_map && std::ranges::any_of(changes, [](const Change &change) {
+          return change.kind == "weights.resharded";
+        }))
       return;
     add(same_map ? "weights.header-text" : "weights.resharded",
         fmt::format("{} is written differently; it names the same tensors.", path));
@@ -222,11 +247,14 @@ void compare_digest_lists(const Sides &sides, Changes &changes) {
     const std::set<std::string> is = stale(sides.after, file.path);
     if (is.empty())
       continue;
-    const std::set<std::string> was = file.before != nullptr ? stale(sides.before, file.path) : std::set<std::string>();
+    const std::set<std::string> was =
+        file.before != nullptr ? stale(sides.before, file.path) : std::set<std::string>();
     if (std::ranges::includes(was, is))
       continue;
-    changes.push_back(make_change("weights.manifest-mismatch", file.path, json_text(Json(was)), json_text(Json(is)),
-                                  fmt::format("{} gives other digests than the files have: {}.", file.path, listed({is.begin(), is.end()}))));
+    changes.push_back(make_change("weights.manifest-mismatch", file.path, json_text(Json(was)),
+                                  json_text(Json(is)),
+                                  fmt::format("{} gives other digests than the files have: {}.",
+                                              file.path, listed({is.begin(), is.end()}))));
   }
 }
 

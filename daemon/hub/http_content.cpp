@@ -149,8 +149,8 @@ awaitable<Result<std::string>> read_safetensors(HttpSession &session, std::strin
   std::uint64_t length = 0;
   for (std::size_t i = length_bytes; i-- > 0;)
     length = length << 8U | static_cast<unsigned char>(bytes[i]);
-  // A small file that is no safetensors, such as a git-lfs pointer in its place: all of it was read,
-  // and what it is is for the reader to say.
+  // A small file that is no safetensors, such as a git-lfs pointer in its place: all of it was
+  // read, and what it is is for the reader to say.
   const std::uint64_t all = static_cast<std::uint64_t>(file.size);
   if (bytes.size() == all && length > all - length_bytes)
     co_return bytes;

@@ -33,24 +33,27 @@ struct ClientRequest {
   std::string url;
   Headers headers = {};
   std::string body = {};
-  std::string bearer_token = {}; ///< sent to `url`'s own origin only, never along a redirect to another
-  std::uint64_t max_body_bytes = 8U << 20U; ///< a longer answer is too_large; nothing beyond is read
-  bool follow_redirects = true;  ///< by DESIGN.md rule 3
-  bool stop_at_limit = false;    ///< give the first max_body_bytes and close instead of failing (a server that ignores Range)
+  std::string bearer_token =
+      {}; ///< sent to `url`'s own origin only, never along a redirect to another
+  std::uint64_t max_body_bytes = 8U
+                                 << 20U; ///< a longer answer is too_large; nothing beyond is read
+  bool follow_redirects = true;          ///< by DESIGN.md rule 3
+  bool stop_at_limit = false; ///< give the first max_body_bytes and close instead of failing (a
+                              ///< server that ignores Range)
 };
 
 struct ClientResponse {
   int status = 0;
   Headers headers = {}; ///< of the last answer
-  /// Of the redirects that the first origin answered (X-Linked-ETag, X-Repo-Commit); empty when there were none. A field
-  /// of several of them is the first one's.
+  /// Of the redirects that the first origin answered (X-Linked-ETag, X-Repo-Commit); empty when
+  /// there were none. A field of several of them is the first one's.
   Headers first_headers = {};
   std::string body = {};
   std::string url = {}; ///< where the last answer came from
 };
 
-/// Keep-alive HTTP(S) client. Errors: transient (network, timeout, TLS), too_large, malformed, bad_input (url), gone never:
-/// a status is not an error here.
+/// Keep-alive HTTP(S) client. Errors: transient (network, timeout, TLS), too_large, malformed,
+/// bad_input (url), gone never: a status is not an error here.
 class Client {
 public:
   static std::unique_ptr<Client> make(boost::asio::any_io_executor executor, ClientOptions options);

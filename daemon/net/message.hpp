@@ -30,8 +30,8 @@ struct Request {
   std::string remote_address = {};
 };
 
-/// A body that is produced as it is sent (a weight file of many GB): `read(offset, out, count)` fills up to
-/// count bytes and returns how many.
+/// A body that is produced as it is sent (a weight file of many GB): `read(offset, out, count)`
+/// fills up to count bytes and returns how many.
 struct StreamedBody {
   std::uint64_t size = 0;
   std::function<std::size_t(std::uint64_t offset, char *out, std::size_t count)> read;
@@ -40,9 +40,9 @@ struct StreamedBody {
 /// Lines pushed to a client for as long as it listens (server-sent events). Thread-safe.
 class EventChannel;
 
-/// A response. `stream` replaces `body`; `events` keeps the connection open. The server counts Content-Length itself (a
-/// HEAD answer keeps the one it is given), adds Date, and leaves the body out for HEAD, 204 and 304. Status 0 closes the
-/// connection without an answer.
+/// A response. `stream` replaces `body`; `events` keeps the connection open. The server counts
+/// Content-Length itself (a HEAD answer keeps the one it is given), adds Date, and leaves the body
+/// out for HEAD, 204 and 304. Status 0 closes the connection without an answer.
 struct Response {
   int status = 200;
   Headers headers = {};
@@ -51,14 +51,16 @@ struct Response {
   std::shared_ptr<EventChannel> events = {};
 };
 
-/// The path of a target, percent-decoded a segment at a time ("%2F" stays inside its segment), and its query.
+/// The path of a target, percent-decoded a segment at a time ("%2F" stays inside its segment), and
+/// its query.
 struct Target {
   std::vector<std::string> segments;
   std::vector<std::pair<std::string, std::string>> query;
   bool trailing_slash = false;
 };
-/// Nothing for a target that is not well formed (bad escape, NUL, dot segments, empty segments). "+" in the query is a blank.
-/// A decoded segment may hold "/" and control characters: whoever makes a file name of it checks it.
+/// Nothing for a target that is not well formed (bad escape, NUL, dot segments, empty segments).
+/// "+" in the query is a blank. A decoded segment may hold "/" and control characters: whoever
+/// makes a file name of it checks it.
 std::optional<Target> split_target(std::string_view target);
 /// First value of a query key, or null.
 const std::string *find_query(const Target &target, std::string_view key);

@@ -18,7 +18,8 @@ std::uint16_t default_port(std::string_view scheme) {
   return scheme == "https" ? 443 : 80;
 }
 
-/// Where path and query begin: behind the authority of an absolute or scheme-relative URL, else at once.
+/// Where path and query begin: behind the authority of an absolute or scheme-relative URL, else at
+/// once.
 std::size_t behind_authority(std::string_view text) {
   const std::size_t scheme = text.find("://");
   if (scheme == std::string_view::npos && !text.starts_with("//"))
@@ -27,8 +28,8 @@ std::size_t behind_authority(std::string_view text) {
   return std::min(text.find_first_of("/?#", authority), text.size());
 }
 
-/// Percent-encodes what no URL may hold; the rest, escapes included, stays as it is. Brackets belong into an
-/// address alone, and servers write them into queries all the same ("expand[]=sha").
+/// Percent-encodes what no URL may hold; the rest, escapes included, stays as it is. Brackets
+/// belong into an address alone, and servers write them into queries all the same ("expand[]=sha").
 std::string with_odd_characters_encoded(std::string_view text) {
   static constexpr std::string_view odd = "\"<>\\^`{|}";
   const std::size_t path = behind_authority(text);
@@ -36,7 +37,8 @@ std::string with_odd_characters_encoded(std::string_view text) {
   out.reserve(text.size());
   for (const char &c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool bracket = (c == '[' || c == ']') && &c - text.data() >= static_cast<std::ptrdiff_t>(path);
+    const bool bracket =
+        (c == '[' || c == ']') && &c - text.data() >= static_cast<std::ptrdiff_t>(path);
     if (byte <= 0x20 || byte >= 0x7F || bracket || odd.find(c) != std::string_view::npos)
       out += encode_segment(std::string_view(&c, 1));
     else

@@ -33,12 +33,15 @@ StopSignal::~StopSignal() {
 }
 
 bool StopSignal::wait_for(std::chrono::milliseconds time) {
-  if (stopped_) return true;
+  if (stopped_)
+    return true;
   const sigset_t set = watched_signals();
   const auto end = std::chrono::steady_clock::now() + time;
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        end - std::chrono::steady_clock::now());
+    if (left.count() <= 0)
+      return false;
     timespec wait{};
     wait.tv_sec = left.count() / 1'000'000'000;
     wait.tv_nsec = left.count() % 1'000'000'000;
@@ -51,7 +54,8 @@ bool StopSignal::wait_for(std::chrono::milliseconds time) {
       stopped_ = true;
       return true;
     }
-    if (signal < 0 && errno == EAGAIN) return false;
+    if (signal < 0 && errno == EAGAIN)
+      return false;
   }
 }
 

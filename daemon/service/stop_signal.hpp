@@ -5,8 +5,8 @@
 
 namespace headwater::service {
 
-/// Takes SIGTERM, SIGINT and SIGHUP for the whole process as long as it lives, so that one loop decides when
-/// to act on them. Make it before any thread is started. SIGPIPE is ignored.
+/// Takes SIGTERM, SIGINT and SIGHUP for the whole process as long as it lives, so that one loop
+/// decides when to act on them. Make it before any thread is started. SIGPIPE is ignored.
 class StopSignal {
 public:
   StopSignal();

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 using test::snapshot_of;
 
 const char *const good_config = R"({"model_type":"llama","hidden_size":64,"eos_token_id":2})";
-const char *const good_tokenizer_config = R"({"tokenizer_class":"LlamaTokenizer","eos_token":"</s>","chat_template":"{{ messages }}"})";
+const char *const good_tokenizer_config =
+    R"({"tokenizer_class":"LlamaTokenizer","eos_token":"</s>","chat_template":"{{ messages }}"})";
 const char *const good_tokenizer =
     R"({"version":"1.0","added_tokens":[{"id":0,"content":"<s>","special":true}],"model":{"type":"BPE","vocab":{"<s>":0,"a":1},"merges":[]}})";
 
@@ -35,7 +36,8 @@ std::map<std::string, std::string> good_files() {
 
 /// Where a broken file belongs, by its ending.
 std::string place_of(const std::string &name) {
-  for (const char *place : {"model.safetensors.index.json", "tokenizer_config.json", "tokenizer.json", "quantize_config.json", "config.json"})
+  for (const char *place : {"model.safetensors.index.json", "tokenizer_config.json",
+                            "tokenizer.json", "quantize_config.json", "config.json"})
     if (name.ends_with(place))
       return place;
   if (name.ends_with(".jinja"))
@@ -55,8 +57,10 @@ void put_in_place_of_a_good_file(const std::string &name, const std::string &byt
     return;
   std::map<std::string, std::string> files = good_files();
   const auto [header, size] = test::safetensors_header({{"a", "F32", {2, 2}}});
-  files["model.safetensors"] = header + std::string(static_cast<std::size_t>(size) - header.size(), '\0');
-  files["model.safetensors.index.json"] = R"({"metadata":{"total_size":16},"weight_map":{"a":"model.safetensors"}})";
+  files["model.safetensors"] =
+      header + std::string(static_cast<std::size_t>(size) - header.size(), '\0');
+  files["model.safetensors.index.json"] =
+      R"({"metadata":{"total_size":16},"weight_map":{"a":"model.safetensors"}})";
   files["quantize_config.json"] = R"({"bits":4})";
   const Snapshot before = snapshot_of(files);
   files[place] = bytes;
@@ -64,9 +68,11 @@ void put_in_place_of_a_good_file(const std::string &name, const std::string &byt
   const Delta delta = diff(before, after);
   EXPECT_FALSE(delta.changes.empty()) << name << ": no message";
   for (const Change &change : delta.changes) {
-    const bool template_of_config = place == "tokenizer_config.json" && change.subject == "template";
+    const bool template_of_config =
+        place == "tokenizer_config.json" && change.subject == "template";
     // A readable config of another model may well name another end token: that is no false change.
-    EXPECT_TRUE(about(change, place) || template_of_config || change.subject == "stop-set" || change.path == "model.safetensors.index.json")
+    EXPECT_TRUE(about(change, place) || template_of_config || change.subject == "stop-set" ||
+                change.path == "model.safetensors.index.json")
         << name << ": " << change.kind << " " << change.path << " " << change.explanation;
     EXPECT_FALSE(change.explanation.empty());
     for (const char c : change.explanation)
@@ -139,8 +145,9 @@ TEST(Replay, RealHistoriesAreReadToTheEnd) {
         ++kinds[change.kind];
         ASSERT_NE(find_change_kind(change.kind), nullptr);
         if (print != nullptr)
-          std::cout << repo.path().filename().string() << " " << path.filename().string() << " " << to_string(change.impact) << " "
-                    << to_string(change.level) << " " << change.kind << " " << change.path << ": " << change.explanation << "\n";
+          std::cout << repo.path().filename().string() << " " << path.filename().string() << " "
+                    << to_string(change.impact) << " " << to_string(change.level) << " "
+                    << change.kind << " " << change.path << ": " << change.explanation << "\n";
       }
       before = std::move(*after);
     }

@@ -18,7 +18,8 @@ namespace headwater::diff::test {
 namespace {
 
 void insert(Snapshot &snapshot, FileEntry entry) {
-  snapshot.files.insert(std::ranges::lower_bound(snapshot.files, entry.path, {}, &FileEntry::path), std::move(entry));
+  snapshot.files.insert(std::ranges::lower_bound(snapshot.files, entry.path, {}, &FileEntry::path),
+                        std::move(entry));
 }
 
 void put_tensors(Snapshot &snapshot, const std::string &path, const Json &tensors) {
@@ -28,7 +29,8 @@ void put_tensors(Snapshot &snapshot, const std::string &path, const Json &tensor
     if (name == "seed")
       seed = value.dump();
     else
-      rows.emplace_back(name, value[0].get<std::string>(), value[1].get<std::vector<std::int64_t>>());
+      rows.emplace_back(name, value[0].get<std::string>(),
+                        value[1].get<std::vector<std::int64_t>>());
   }
   auto [header, size] = safetensors_header(rows);
   FileEntry entry;
@@ -36,7 +38,8 @@ void put_tensors(Snapshot &snapshot, const std::string &path, const Json &tensor
   entry.size = size;
   entry.sha256 = sha256_hex(header + seed);
   entry.oid = git_blob_id(entry.sha256);
-  snapshot.contents[path] = FileContent{FilePart::safetensors_header, std::make_shared<const std::string>(std::move(header)), {}};
+  snapshot.contents[path] = FileContent{
+      FilePart::safetensors_header, std::make_shared<const std::string>(std::move(header)), {}};
   insert(snapshot, std::move(entry));
 }
 
@@ -99,8 +102,8 @@ Snapshot snapshot_from(const Json &description) {
   return snapshot;
 }
 
-std::pair<std::string, std::int64_t>
-safetensors_header(const std::vector<std::tuple<std::string, std::string, std::vector<std::int64_t>>> &tensors) {
+std::pair<std::string, std::int64_t> safetensors_header(
+    const std::vector<std::tuple<std::string, std::string, std::vector<std::int64_t>>> &tensors) {
   OrderedJson header = OrderedJson::object();
   header["__metadata__"]["format"] = "pt";
   std::int64_t at = 0;
@@ -123,7 +126,8 @@ safetensors_header(const std::vector<std::tuple<std::string, std::string, std::v
 
 std::string shared_folder() {
   const char *given = std::getenv("HEADWATER_SHARED");
-  const std::string folder = given != nullptr ? given : std::string(HEADWATER_SOURCE_DIR) + "/../shared";
+  const std::string folder =
+      given != nullptr ? given : std::string(HEADWATER_SOURCE_DIR) + "/../shared";
   return std::filesystem::is_directory(folder + "/corpus") ? folder : std::string();
 }
 
@@ -132,7 +136,8 @@ std::string read_file(const std::string &path) {
     gzFile file = gzopen(path.c_str(), "rb");
     std::string text;
     std::array<char, 65536> piece{};
-    for (int n = 0; file != nullptr && (n = gzread(file, piece.data(), static_cast<unsigned>(piece.size()))) > 0;)
+    for (int n = 0; file != nullptr &&
+                    (n = gzread(file, piece.data(), static_cast<unsigned>(piece.size()))) > 0;)
       text.append(piece.data(), static_cast<std::size_t>(n));
     gzclose(file);
     return text;

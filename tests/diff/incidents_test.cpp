@@ -1,6 +1,8 @@
-// Incidents of public model repositories as histories of their kind, told by tests/data/diff/*.json: what changed, and
-// what a reader must be told of it. A file of cases is a list of
-//   {"name", "before", "after", "expect": [{"kind", "path"?, "says": [...]}], "level", "impact", "only": true?, "quiet": true?}
+// Incidents of public model repositories as histories of their kind, told by
+// tests/data/diff/*.json: what changed, and what a reader must be told of it. A file of cases is a
+// list of
+//   {"name", "before", "after", "expect": [{"kind", "path"?, "says": [...]}], "level", "impact",
+//   "only": true?, "quiet": true?}
 #include "daemon/diff/diff.hpp"
 #include "tests/diff/fixture.hpp"
 
@@ -30,7 +32,8 @@ void PrintTo(const Case &one, std::ostream *out) {
 std::vector<Case> read_cases() {
   std::vector<Case> cases;
   std::set<std::string> files;
-  for (const auto &entry : std::filesystem::directory_iterator(std::string(HEADWATER_SOURCE_DIR) + "/tests/data/diff"))
+  for (const auto &entry :
+       std::filesystem::directory_iterator(std::string(HEADWATER_SOURCE_DIR) + "/tests/data/diff"))
     if (entry.path().extension() == ".json")
       files.insert(entry.path().string());
   for (const std::string &file : files) {
@@ -50,8 +53,10 @@ const std::vector<Case> &all_cases() {
 std::string told(const Delta &delta) {
   std::string text;
   for (const Change &change : delta.changes)
-    text += "  " + std::string(to_string(change.impact)) + " " + std::string(to_string(change.level)) + " " + change.kind + " " + change.path +
-            ": " + change.before_json.substr(0, 120) + " -> " + change.after_json.substr(0, 120) + "\n    " + change.explanation + "\n";
+    text += "  " + std::string(to_string(change.impact)) + " " +
+            std::string(to_string(change.level)) + " " + change.kind + " " + change.path + ": " +
+            change.before_json.substr(0, 120) + " -> " + change.after_json.substr(0, 120) +
+            "\n    " + change.explanation + "\n";
   return text;
 }
 
@@ -67,11 +72,13 @@ TEST_P(Incident, IsToldWithItsKindLevelAndFacts) {
   for (const Json &expected : item["expect"]) {
     const std::string kind = expected["kind"];
     const auto at = std::ranges::find_if(delta.changes, [&](const Change &change) {
-      return change.kind == kind && (!expected.contains("path") || change.path == expected["path"].get<std::string>());
+      return change.kind == kind &&
+             (!expected.contains("path") || change.path == expected["path"].get<std::string>());
     });
     ASSERT_NE(at, delta.changes.end()) << kind << " was not told";
     for (const Json &words : expected.value("says", Json::array())) {
-      EXPECT_NE(at->explanation.find(words.get<std::string>()), std::string::npos) << "not said: " << words;
+      EXPECT_NE(at->explanation.find(words.get<std::string>()), std::string::npos)
+          << "not said: " << words;
     }
     if (expected.contains("before")) {
       EXPECT_EQ(Json::parse(at->before_json), expected["before"]);
@@ -97,11 +104,12 @@ TEST_P(Incident, IsQuietAgainstItself) {
   }
 }
 
-/// Kinds of which only one direction is a fact: what is broken is told, that it works again is told as another kind or as
-/// what comes with it.
+/// Kinds of which only one direction is a fact: what is broken is told, that it works again is told
+/// as another kind or as what comes with it.
 bool one_way(const Change &change) {
-  for (const char *part : {"malformed", "unreadable", "disagreement", "mismatch", "does-not-parse", "parses-again", "raises", "renders-again",
-                           "double-bos", "imports", "size", "pickle", "manifest"})
+  for (const char *part :
+       {"malformed", "unreadable", "disagreement", "mismatch", "does-not-parse", "parses-again",
+        "raises", "renders-again", "double-bos", "imports", "size", "pickle", "manifest"})
     if (change.kind.find(part) != std::string::npos)
       return true;
   return false;
@@ -117,7 +125,8 @@ TEST_P(Incident, IsMirroredWhenItIsUndone) {
     if (one_way(change))
       continue;
     const bool mirrored = std::ranges::any_of(back.changes, [&](const Change &other) {
-      return other.subject == change.subject && other.before_json == change.after_json && other.after_json == change.before_json;
+      return other.subject == change.subject && other.before_json == change.after_json &&
+             other.after_json == change.before_json;
     });
     EXPECT_TRUE(mirrored) << change.kind << " " << change.path;
   }
@@ -127,7 +136,8 @@ TEST_P(Incident, HasEqualFactsOnlyWhereNothingOfWeightDiffers) {
   const Snapshot before = snapshot_from(item()["before"]);
   const Snapshot after = snapshot_from(item()["after"]);
   const Delta delta = diff(before, after);
-  if (level_of(delta.changes) >= Level::medium && impact_of(delta.changes) != Impact::cosmetic && !item().contains("remote")) {
+  if (level_of(delta.changes) >= Level::medium && impact_of(delta.changes) != Impact::cosmetic &&
+      !item().contains("remote")) {
     EXPECT_NE(fact_hash(before), fact_hash(after)) << told(delta);
   }
 }

@@ -16,12 +16,14 @@ Delta delta_of(std::vector<Change> changes) {
 }
 
 TEST(Rules, IgnoreRaiseAndLowerByRepoKindAndSubject) {
-  const Delta delta = delta_of({make_change("config.dtype", "config.json#/dtype", "1", "2", "x"), make_change("weights.values", "w", "1", "2", "y")});
+  const Delta delta = delta_of({make_change("config.dtype", "config.json#/dtype", "1", "2", "x"),
+                                make_change("weights.values", "w", "1", "2", "y")});
   const UserRule ignore{UserRule::Action::ignore, "acme/*", "weights.*", "", Level::low};
   EXPECT_EQ(level_of(apply_rules(delta, {ignore}).changes), Level::medium);
   EXPECT_EQ(apply_rules(delta, {ignore}).changes.size(), 2U) << "an ignored change stays on record";
   const UserRule raise{UserRule::Action::raise, "", "", "config.dtype", Level::critical};
-  EXPECT_EQ(apply_rules(delta, {raise}).changes.front().kind, "config.dtype") << "strongest first again";
+  EXPECT_EQ(apply_rules(delta, {raise}).changes.front().kind, "config.dtype")
+      << "strongest first again";
   const UserRule lower{UserRule::Action::lower, "", "weights.values", "", Level::medium};
   EXPECT_EQ(level_of(apply_rules(delta, {lower}).changes), Level::medium);
   const UserRule elsewhere{UserRule::Action::ignore, "other/model", "", "", Level::low};
@@ -32,15 +34,18 @@ TEST(Rules, IgnoreRaiseAndLowerByRepoKindAndSubject) {
 
 TEST(Rules, SecurityAndAccessNeverWaitToSettle) {
   EXPECT_TRUE(may_settle(delta_of({make_change("config.dtype", "", "1", "2", "x")})));
-  EXPECT_FALSE(may_settle(delta_of({make_change("config.dtype", "", "1", "2", "x"), make_change("code.changed", "a.py", "1", "2", "x")})));
+  EXPECT_FALSE(may_settle(delta_of({make_change("config.dtype", "", "1", "2", "x"),
+                                    make_change("code.changed", "a.py", "1", "2", "x")})));
   EXPECT_FALSE(may_settle(delta_of({make_change("licence.stricter", "", "1", "2", "x")})));
 }
 
 TEST(BaseModel, IsNamedByTheCardAndComparedBySubject) {
-  const Snapshot base = test::snapshot_of({{"config.json", R"({"eos_token_id":106})"}, {"generation_config.json", R"({"eos_token_id":106})"}});
-  const Snapshot model = test::snapshot_of({{"config.json", R"({"eos_token_id":1})"},
-                                            {"generation_config.json", R"({"eos_token_id":1})"},
-                                            {"README.md", "---\nbase_model:\n- acme/base\n- not a repo\n---\n"}});
+  const Snapshot base = test::snapshot_of({{"config.json", R"({"eos_token_id":106})"},
+                                           {"generation_config.json", R"({"eos_token_id":106})"}});
+  const Snapshot model =
+      test::snapshot_of({{"config.json", R"({"eos_token_id":1})"},
+                         {"generation_config.json", R"({"eos_token_id":1})"},
+                         {"README.md", "---\nbase_model:\n- acme/base\n- not a repo\n---\n"}});
   EXPECT_EQ(base_models(model), std::vector<std::string>{"acme/base"});
   const std::vector<Change> changes = compare_with_base(base, model);
   ASSERT_EQ(changes.size(), 1U);

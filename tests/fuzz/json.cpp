@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-  const auto json = headwater::parse_json(std::string_view(reinterpret_cast<const char *>(data), size));
-  if (!json && json.error().message.empty()) std::abort();
+  const auto json =
+      headwater::parse_json(std::string_view(reinterpret_cast<const char *>(data), size));
+  if (!json && json.error().message.empty())
+    std::abort();
   return 0;
 }

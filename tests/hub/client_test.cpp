@@ -305,10 +305,9 @@ TEST(HubClient, FallsBackToTheWholeFactsWhereExpandIsUnknown) {
   ScriptedHub hub;
   hub.on_json(facts_path, facts_json());
   const std::string expanded =
-      facts_path +
-      "?expand=sha&expand=lastModified&expand=gated&expand=private&expand=disabled&"
-      "expand=tags"
-      "&expand=library_name&expand=pipeline_tag&expand=createdAt&expand=safetensors";
+      facts_path + "?expand=sha&expand=lastModified&expand=gated&expand=private&expand=disabled&"
+                   "expand=tags"
+                   "&expand=library_name&expand=pipeline_tag&expand=createdAt&expand=safetensors";
   hub.on_json(expanded, R"({"error":"unknown"})", 400);
   const Result<RepoFacts> facts = hub.repo();
   ASSERT_TRUE(facts) << facts.error().message;
