@@ -9,12 +9,8 @@ function(headwater_room name)
 endfunction()
 
 # headwater_test(NAME SOURCES... [USES libs...]): GoogleTest program NAME_tests, one ctest entry a test.
-# HEADWATER_SHARED names the folder of shared material, empty where there is none;
-# HEADWATER_SOURCE_DIR the checkout (for tests/data).
+# Where the checkout and the shared material are, a test asks tests/folders.hpp.
 function(headwater_test name)
-  if(HEADWATER_FUZZERS)
-    return()
-  endif()
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;LABELS" ${ARGN})
   if(NOT ARG_SOURCES)
     return()
@@ -23,15 +19,13 @@ function(headwater_test name)
     set(ARG_TIMEOUT 1200) # room for sanitizers; nothing is slow in the release build
   endif()
   add_executable(${name}_tests ${ARG_SOURCES})
-  target_link_libraries(${name}_tests PRIVATE ${ARG_USES} GTest::gtest GTest::gtest_main headwater_warnings)
+  target_link_libraries(${name}_tests PRIVATE ${ARG_USES} headwater_test_folders GTest::gtest GTest::gtest_main headwater_warnings)
   # What is tested is built as it ships; the tests themselves are built fast (checks for undefined behaviour cost a
   # third of a test file's compile time).
   target_compile_options(${name}_tests PRIVATE -O0)
   if(CMAKE_CXX_FLAGS MATCHES "undefined")
     target_compile_options(${name}_tests PRIVATE -fno-sanitize=undefined)
   endif()
-  target_compile_definitions(${name}_tests PRIVATE
-    HEADWATER_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEADWATER_BINARY_DIR="${PROJECT_BINARY_DIR}")
   gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${name}")
 endfunction()
@@ -55,11 +49,7 @@ endfunction()
 
 # headwater_bench(NAME SOURCES... [USES libs...]): Google Benchmark program bench_NAME, run by ./test --bench.
 function(headwater_bench name)
-  if(HEADWATER_FUZZERS)
-    return()
-  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${ARG_SOURCES})
   target_link_libraries(bench_${name} PRIVATE ${ARG_USES} benchmark::benchmark headwater_warnings)
-  target_compile_definitions(bench_${name} PRIVATE HEADWATER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endfunction()

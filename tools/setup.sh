@@ -1,15 +1,10 @@
-# Sourced by ./run and ./test: installs what a build or a check needs, each by name, and says what to do where it can't.
+# shellcheck shell=bash
+# Sourced by ./run, ./test and tools/check: installs what tools/packages.tsv lists for a purpose, each by name, and says
+# what to do where it can't; configures and builds.
 
-readonly HEADWATER_BUILD_PACKAGES="ccache mold ninja-build cmake g++ pkg-config python3
-  libboost1.81-dev libsqlite3-dev nlohmann-json3-dev libsimdjson-dev libssl-dev libspdlog-dev libfmt-dev zlib1g-dev
-  libzstd-dev libzip-dev zipcmp zipmerge ziptool libtomlplusplus-dev libyaml-cpp-dev libicu-dev libcli11-dev
-  libkainjow-mustache-dev libsystemd-dev"
-readonly HEADWATER_TEST_PACKAGES="python3-venv libgtest-dev libbenchmark-dev python3-jsonschema openssl curl git"
-readonly HEADWATER_FUZZ_PACKAGES="clang-19 libclang-rt-19-dev"
-readonly HEADWATER_FORMAT_PACKAGES="clang-format-19 clang-tidy-19"
-
-# Build folders share what was compiled.
+# Build folders and checkouts share what was compiled: paths are hashed as seen from the checkout.
 export CCACHE_NOHASHDIR=1
+export CCACHE_BASEDIR=$PWD
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -34,32 +29,79 @@ three_times() {
   return 1
 }
 
-missing_packages() {
-  local package
-  for package in $1; do
-    dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || printf '%s ' "$package"
+# listed PURPOSE...: the package column of the rows of these purposes, a row a line.
+listed() {
+  local purpose
+  for purpose in "$@"; do
+    awk -F '\t' -v purpose="$purpose" '$1 == purpose { print $2 }' tools/packages.tsv
   done
 }
 
-apt_install() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update >/dev/null 2>&1
-  # shellcheck disable=SC2086
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $1 >&2
+# missing_packages PURPOSE...: the rows of which no alternative is installed.
+missing_packages() {
+  local row installed
+  if ! command -v dpkg-query >/dev/null 2>&1; then
+    listed "$@"
+    return
+  fi
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' 2>/dev/null | awk '/^ii / { print $2 }')
+  listed "$@" | while IFS= read -r row; do
+    printf '%s\n' "$installed" | grep -qxE "${row//+/\\+}" || printf '%s\n' "$row"
+  done
 }
 
-# ensure_packages LIST PURPOSE: 0 when all are there or could be installed.
+# system_name: "debian 12", or what else this is.
+system_name() {
+  # shellcheck disable=SC1091
+  (. /etc/os-release 2>/dev/null && printf '%s %s' "${ID:-unknown}" "${VERSION_ID:-}") || printf 'unknown system'
+}
+
+# names_here ROW...: of each row the first name that this release of Debian has.
+names_here() {
+  local row name
+  for row in "$@"; do
+    for name in ${row//|/ }; do
+      if apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]'; then
+        printf '%s ' "$name"
+        continue 2
+      fi
+    done
+    printf '%s ' "${row%%|*}"
+  done
+}
+
+# apt_install ROW...: logs to build/setup.log.
+apt_install() {
+  local names
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update >>build/setup.log 2>&1 || say "headwater: 'apt-get update' failed (see build/setup.log)"
+  names=$(names_here "$@")
+  # shellcheck disable=SC2086 # a list of names
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $names >>build/setup.log 2>&1
+}
+
+# ensure_packages PURPOSE...: 0 when all that the purposes list is there or could be installed.
 ensure_packages() {
-  local missing
-  missing=$(missing_packages "$1")
+  local missing rows
+  mkdir -p build
+  missing=$(missing_packages "$@")
   [ -z "$missing" ] && return 0
-  if ! command -v apt-get >/dev/null 2>&1; then
-    say "headwater: $2 needs these Debian 12 packages, and this machine has no apt-get: $missing"
-    return 1
-  fi
-  say "headwater: installing for $2: $missing"
-  if ! three_times apt_install "$missing"; then
-    say "headwater: could not install (three tries): $missing"
-    say "headwater: check the network and the package sources ('apt-get update'), then run this again"
+  mapfile -t rows <<<"$missing"
+  case $(system_name) in
+    "debian 12" | "debian 13") ;;
+    *)
+      if [ "${HEADWATER_SETUP:-}" = skip ]; then
+        return 0
+      fi
+      say "headwater: this is $(system_name); the set-up knows Debian 12 (bookworm) and Debian 13 (trixie)."
+      say "headwater: install what these Debian packages hold, then run again with HEADWATER_SETUP=skip: ${rows[*]}"
+      return 1
+      ;;
+  esac
+  say "headwater: installing ${#rows[@]} packages: ${rows[*]}"
+  if ! three_times apt_install "${rows[@]}"; then
+    tail -5 build/setup.log >&2
+    say "headwater: could not install (three tries): ${rows[*]}"
+    say "headwater: check the network and the package sources ('apt-get update'), then run this again; the log is build/setup.log"
     return 1
   fi
 }
@@ -78,17 +120,26 @@ build_jobs() {
   printf '%s' "$jobs"
 }
 
-# build PRESET TARGETS...: configures once, builds, quiet when nothing is to do.
-build() {
-  local preset=$1
+# configure PRESET [OPTION...]: once, and again when an option is not what the folder was made with.
+configure() {
+  local preset=$1 folder=build/$1 option same=1
   shift
-  local folder=build/$preset
-  if [ ! -f "$folder/build.ninja" ]; then
-    cmake --preset "$preset" >"$folder.configure.log" 2>&1 || {
-      cat "$folder.configure.log" >&2
-      return 1
-    }
-  fi
+  for option in "$@"; do
+    grep -qsxF "${option#-D}" "$folder/CMakeCache.txt" || same=0
+  done
+  [ -f "$folder/build.ninja" ] && [ "$same" -eq 1 ] && return 0
+  mkdir -p build
+  cmake --preset "$preset" "$@" >"$folder.configure.log" 2>&1 || {
+    cat "$folder.configure.log" >&2
+    say "headwater: the $preset build could not be configured; the whole log is $folder.configure.log"
+    return 1
+  }
+}
+
+# build PRESET TARGETS...: builds, quiet when nothing is to do.
+build() {
+  local preset=$1 folder=build/$1
+  shift
   if [ -t 2 ]; then
     ninja -C "$folder" -j "$(build_jobs)" "$@" >&2
   else
@@ -98,4 +149,12 @@ build() {
       return 1
     }
   fi
+}
+
+# hit_rate COMMAND...: runs it and says how much of what it compiled the compiler's cache had.
+compiler_hits() {
+  ccache --print-stats 2>/dev/null | awk '
+    $1 == "direct_cache_hit" || $1 == "preprocessed_cache_hit" { hits += $2 }
+    $1 == "cache_miss" { misses += $2 }
+    END { print hits + 0, misses + 0 }'
 }

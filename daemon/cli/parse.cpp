@@ -1,15 +1,16 @@
 #include "daemon/cli/parse.hpp"
 
+#include "schemas/version.hpp"
+
 #include <memory>
 #include <sstream>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace headwater::cli {
 namespace {
-
-constexpr const char *version_text = "headwater 0.1.0";
 
 /// The commands that the command line fills; one of them is the outcome.
 struct Commands {
@@ -207,7 +208,7 @@ Parsed parse(int argc, const char *const *argv, const Terminal &terminal) {
                "and what it costs.",
                "headwater"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", version_text);
+  app.set_version_flag("--version", fmt::format("headwater {}", version()));
   app.footer(
       "Exit codes: 0 fine, 1 found something, 2 usage or bad input, 3 upstream, I/O or unknown.");
   Commands commands;

@@ -1,6 +1,7 @@
 #include "daemon/http/admin.hpp"
 
 #include "daemon/http/document.hpp"
+#include "schemas/version.hpp"
 #include "store/store.hpp"
 
 #include <array>
@@ -119,11 +120,8 @@ net::Handler make_admin(store::Store &store, AdminOptions options) {
       Result<std::vector<Metric>> metrics = store_metrics(store);
       if (!metrics)
         return json_error(503, "unavailable", metrics.error().message);
-      metrics->push_back({"headwater_build_info",
-                          "The running version.",
-                          false,
-                          {{"version", options.version}},
-                          1});
+      metrics->push_back(
+          {"headwater_build_info", "The running version.", false, {{"version", version()}}, 1});
       if (options.metrics)
         for (Metric &metric : options.metrics())
           metrics->push_back(std::move(metric));

@@ -24,7 +24,6 @@ struct Metric {
 };
 
 struct AdminOptions {
-  std::string version = "0.1.0";
   /// Why the daemon is not ready, "" when it is.
   std::function<std::string()> not_ready = {};
   /// Figures of the running daemon (polls, requests upstream, waiting), beside those that the store

@@ -2,6 +2,7 @@
 
 #include "daemon/http/documents.hpp"
 #include "schemas/json.hpp"
+#include "schemas/version.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -164,7 +165,7 @@ std::string expand(std::string_view path, const std::map<std::string, std::strin
 std::string openapi(const SiteOptions &options) {
   OrderedJson document;
   document["openapi"] = "3.1.0";
-  document["info"] = {{"title", options.title}, {"version", options.version}};
+  document["info"] = {{"title", options.title}, {"version", version()}};
   document["servers"] = OrderedJson::array({{{"url", options.public_url}}});
   OrderedJson &paths = document["paths"];
   for (const Route &route : routes()) {

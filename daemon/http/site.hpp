@@ -22,7 +22,6 @@ struct SiteOptions {
   std::string public_url; ///< absolute, no trailing slash; the only source of absolute URLs
   std::string hub_origin = "https://huggingface.co"; ///< where repos live, no trailing slash
   std::string title = "Headwater";
-  std::string version = "0.1.0";
   std::vector<std::string> trusted_proxies = {}; ///< addresses that may name the client's
   std::size_t cache_bytes = 32U << 20U;          ///< bound of the response cache; 0 = no cache
   std::function<TimePoint()> clock = {};         ///< for ages in badges; empty = the system's

@@ -9,6 +9,7 @@
 #include "daemon/service/crash_marker.hpp"
 #include "daemon/service/log.hpp"
 #include "daemon/track/tracker.hpp"
+#include "schemas/version.hpp"
 #include "store/store.hpp"
 
 #include <atomic>
@@ -24,7 +25,6 @@
 namespace headwater::service {
 namespace {
 
-constexpr std::string_view version = "0.1.0";
 constexpr std::string_view database_name = "headwater.db";
 
 LogLevel log_level(track::LogLevel level) {
@@ -65,7 +65,7 @@ hub::HubOptions hub_options(const Config &config, const std::string &token) {
   hub::HubOptions options;
   options.endpoint = config.hub_endpoint;
   options.token = token;
-  options.user_agent = fmt::format("headwater/{}", version);
+  options.user_agent = fmt::format("headwater/{}", version());
   options.requests_per_second = config.hub_requests_per_second;
   return options;
 }
@@ -245,7 +245,6 @@ private:
             : config.public_url;
     site_.hub_origin = options_.hub_origin.empty() ? config.hub_endpoint : options_.hub_origin;
     site_.title = config.title;
-    site_.version = version;
     site_.cache_bytes = config.cache_bytes;
     site_.trusted_proxies = config.trusted_proxies;
     site_.clock = options_.clock;
@@ -256,7 +255,6 @@ private:
 
     if (options_.admin_listener) {
       http::AdminOptions admin;
-      admin.version = version;
       admin.not_ready = [this] {
         return tracking_.load() ? std::string() : std::string("the tracker has not started");
       };

@@ -6,6 +6,7 @@
 #include "daemon/read/safetensors.hpp"
 #include "schemas/change.hpp"
 #include "schemas/json.hpp"
+#include "tests/folders.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -30,7 +31,7 @@ protected:
     folder = name;
     const Result<void> unpacked = unpack_demo(folder);
     ASSERT_TRUE(unpacked.has_value()) << unpacked.error().message;
-    std::ifstream in(std::string(HEADWATER_SOURCE_DIR) + "/demo/expected.json");
+    std::ifstream in(test::source_folder() / "demo/expected.json");
     expected = Json::parse(
         std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()));
   }

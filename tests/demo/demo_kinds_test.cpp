@@ -6,6 +6,7 @@
 #include "daemon/hub/replay.hpp"
 #include "daemon/read/wanted.hpp"
 #include "schemas/json.hpp"
+#include "tests/folders.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -117,7 +118,7 @@ TEST(DemoKindsTest, EveryStepTellsTheKindsThatAreExpectedOfIt) {
   std::string folder = (fs::temp_directory_path() / "demo_kinds_test_XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   ASSERT_TRUE(unpack_demo(folder).has_value());
-  std::ifstream in(std::string(HEADWATER_SOURCE_DIR) + "/demo/expected.json");
+  std::ifstream in(test::source_folder() / "demo/expected.json");
   const Json expected = Json::parse(in);
   const auto opened = hub::ReplayHub::open(folder, {.revealed = 0});
   ASSERT_TRUE(opened.has_value()) << opened.error().message;

@@ -3,6 +3,7 @@
 #include "daemon/read/safetensors.hpp"
 #include "daemon/read/wanted.hpp"
 #include "schemas/digest.hpp"
+#include "tests/folders.hpp"
 
 #include <algorithm>
 #include <array>
@@ -125,10 +126,8 @@ std::pair<std::string, std::int64_t> safetensors_header(
 }
 
 std::string shared_folder() {
-  const char *given = std::getenv("HEADWATER_SHARED");
-  const std::string folder =
-      given != nullptr ? given : std::string(HEADWATER_SOURCE_DIR) + "/../shared";
-  return std::filesystem::is_directory(folder + "/corpus") ? folder : std::string();
+  return headwater::test::shared_path("corpus") ? headwater::test::shared_folder()->string()
+                                                : std::string();
 }
 
 std::string read_file(const std::string &path) {

@@ -5,6 +5,7 @@
 //   "only": true?, "quiet": true?}
 #include "daemon/diff/diff.hpp"
 #include "tests/diff/fixture.hpp"
+#include "tests/folders.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -33,7 +34,7 @@ std::vector<Case> read_cases() {
   std::vector<Case> cases;
   std::set<std::string> files;
   for (const auto &entry :
-       std::filesystem::directory_iterator(std::string(HEADWATER_SOURCE_DIR) + "/tests/data/diff"))
+       std::filesystem::directory_iterator(headwater::test::source_folder() / "tests/data/diff"))
     if (entry.path().extension() == ".json")
       files.insert(entry.path().string());
   for (const std::string &file : files) {

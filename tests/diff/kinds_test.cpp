@@ -2,6 +2,7 @@
 // else.
 #include "schemas/change.hpp"
 #include "tests/diff/fixture.hpp"
+#include "tests/folders.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -70,7 +71,7 @@ TEST(ChangeKinds, AreEachListedOnceWithAKnownSubject) {
 }
 
 TEST(ChangeKinds, AreOnTheDocsPage) {
-  const std::string path = std::string(HEADWATER_SOURCE_DIR) + "/docs/changes.md";
+  const std::string path = test::source_folder() / "docs/changes.md";
   if (std::getenv("HEADWATER_WRITE_DOCS") != nullptr)
     std::ofstream(path, std::ios::binary) << page();
   EXPECT_EQ(diff::test::read_file(path), page());

@@ -1,5 +1,7 @@
 #include "tests/estimator/oracle_data.hpp"
 
+#include "tests/folders.hpp"
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -58,13 +60,10 @@ void add_expanded(const std::string &name, const std::string &value,
   }
 }
 
-std::optional<std::filesystem::path> shared_folder() {
-  const char *given = std::getenv("HEADWATER_SHARED");
-  std::filesystem::path folder =
-      given != nullptr ? std::filesystem::path(given)
-                       : std::filesystem::path(HEADWATER_SOURCE_DIR) / ".." / "shared";
-  return std::filesystem::exists(folder / "oracle" / "params.tsv") ? std::optional(folder)
-                                                                   : std::nullopt;
+std::optional<std::filesystem::path> oracle_folder() {
+  if (!headwater::test::shared_path("oracle/params.tsv"))
+    return std::nullopt;
+  return headwater::test::shared_folder();
 }
 
 std::string read_file(const std::filesystem::path &path) {

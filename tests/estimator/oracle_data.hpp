@@ -13,7 +13,7 @@
 namespace headwater::estimator::oracle {
 
 /// The folder of shared material, nullopt where there is none.
-std::optional<std::filesystem::path> shared_folder();
+std::optional<std::filesystem::path> oracle_folder();
 
 /// A row of oracle/params.tsv.
 struct Row {

@@ -89,7 +89,7 @@ double share(int part, int whole) {
 
 // Every config of the oracle: the count and each name and shape as transformers builds them.
 TEST(Oracle, DerivedListsAreThoseOfTransformers) {
-  const auto shared = oracle::shared_folder();
+  const auto shared = oracle::oracle_folder();
   if (!shared) {
     GTEST_SKIP() << "no shared material";
   }
@@ -151,7 +151,7 @@ TEST(Oracle, DerivedListsAreThoseOfTransformers) {
 // Every tensor of the multi-token-prediction layers that the oracle lists is ours, by name and
 // shape.
 TEST(Oracle, PredictionLayersAreThoseOfTransformers) {
-  const auto shared = oracle::shared_folder();
+  const auto shared = oracle::oracle_folder();
   if (!shared) {
     GTEST_SKIP() << "no shared material";
   }
@@ -186,7 +186,7 @@ TEST(Oracle, PredictionLayersAreThoseOfTransformers) {
 
 // A config that names only its type is its type's default config.
 TEST(Oracle, AbsentKeysTakeTheDefaultsOfTheirType) {
-  const auto shared = oracle::shared_folder();
+  const auto shared = oracle::oracle_folder();
   if (!shared) {
     GTEST_SKIP() << "no shared material";
   }

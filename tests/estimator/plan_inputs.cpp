@@ -1,5 +1,7 @@
 #include "tests/estimator/plan_inputs.hpp"
 
+#include "tests/folders.hpp"
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -19,17 +21,7 @@ Json read_json(const std::filesystem::path &path) {
 }
 
 std::filesystem::path data_path(const std::string &name) {
-  return std::filesystem::path(HEADWATER_SOURCE_DIR) / "tests/data/estimator" / name;
-}
-
-std::optional<std::filesystem::path> shared_folder() {
-  const char *named = std::getenv("HEADWATER_SHARED");
-  std::filesystem::path folder = std::filesystem::path(HEADWATER_SOURCE_DIR) / "../shared";
-  if (named != nullptr && *named != '\0')
-    folder = named;
-  if (!std::filesystem::is_directory(folder))
-    return std::nullopt;
-  return folder;
+  return headwater::test::source_folder() / "tests/data/estimator" / name;
 }
 
 } // namespace headwater::estimator::test

@@ -12,7 +12,5 @@ namespace headwater::estimator::test {
 Json read_json(const std::filesystem::path &path);
 /// tests/data/estimator/NAME.
 std::filesystem::path data_path(const std::string &name);
-/// The folder of shared material where there is one.
-std::optional<std::filesystem::path> shared_folder();
 
 } // namespace headwater::estimator::test

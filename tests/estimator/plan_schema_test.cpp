@@ -3,6 +3,7 @@
 
 #include "estimator/plan.hpp"
 #include "tests/estimator/plan_inputs.hpp"
+#include "tests/folders.hpp"
 
 #include <filesystem>
 #include <set>
@@ -96,8 +97,7 @@ void all_properties(const Json &schema, const std::string &path, std::set<std::s
 }
 
 TEST(PlanSchema, HoldsForEveryPlanAndNamesNoOtherKey) {
-  const Json schema =
-      read_json(std::filesystem::path(HEADWATER_SOURCE_DIR) / "schemas/plan.schema.json");
+  const Json schema = read_json(headwater::test::source_folder() / "schemas/plan.schema.json");
   Validator validator(schema);
   const auto validate = [&](const Json &config, const PlanOptions &options) {
     Result<Plan> made = plan(config, options);

@@ -3,6 +3,7 @@
 
 #include "estimator/plan.hpp"
 #include "tests/estimator/plan_inputs.hpp"
+#include "tests/folders.hpp"
 
 #include <optional>
 #include <string>
@@ -184,7 +185,7 @@ TEST(ReferencePages, EveryFigureAgreesToThePrintedDigit) {
 }
 
 TEST(ReferencePages, PublishedConfigsGiveTheSameFigures) {
-  const std::optional<std::filesystem::path> shared = shared_folder();
+  const std::optional<std::filesystem::path> shared = headwater::test::shared_folder();
   if (!shared)
     GTEST_SKIP() << "no shared material";
   for (const Page &row : pages())
@@ -217,7 +218,7 @@ TEST(ReferencePages, DiffusionPageAgreesInItsPublishedCountAlone) {
 }
 
 TEST(ReferencePages, LlamaOfTheSameShapeHasThePagesMemory) {
-  const std::optional<std::filesystem::path> shared = shared_folder();
+  const std::optional<std::filesystem::path> shared = headwater::test::shared_folder();
   if (!shared)
     GTEST_SKIP() << "no shared material";
   const Json page = read_json(data_path("reference/Ilama-3.2-1B.json"));

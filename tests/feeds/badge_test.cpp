@@ -1,5 +1,6 @@
 #include "feeds/badge.hpp"
 #include "tests/feeds/sample.hpp"
+#include "tests/folders.hpp"
 
 #include <map>
 
@@ -78,14 +79,14 @@ void expect_all(const std::string &path) {
 }
 
 TEST(BadgeSvg, HasTheGeometryOfBadgeMaker) {
-  expect_all(HEADWATER_SOURCE_DIR "/tests/data/feeds/badge_vectors.json");
+  expect_all(test::source_folder() / "tests/data/feeds/badge_vectors.json");
 }
 
 TEST(BadgeSvg, HasTheGeometryOfAllSharedVectors) {
-  const std::string shared = sample::shared_folder();
-  if (shared.empty())
+  const auto vectors = test::shared_path("badges/badge-maker-6.0.0-vectors.json");
+  if (!vectors)
     GTEST_SKIP() << "no shared material";
-  expect_all(shared + "/badges/badge-maker-6.0.0-vectors.json");
+  expect_all(*vectors);
 }
 
 TEST(BadgeSvg, SaysTheWholeMessageToAScreenReader) {

@@ -18,13 +18,6 @@ inline const std::string id = "x_HEADWATER-2026-0123456789ab";
 inline const std::string origin = "https://hub.example";
 inline const std::string site = "https://site.example/tracker";
 
-/// The folder of shared material, "" where there is none.
-inline std::string shared_folder() {
-  const char *named = std::getenv("HEADWATER_SHARED");
-  const std::string folder = named != nullptr ? named : HEADWATER_SOURCE_DIR "/../shared";
-  return std::filesystem::is_directory(folder) ? folder : "";
-}
-
 inline std::string read_file(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

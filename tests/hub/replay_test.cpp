@@ -3,6 +3,7 @@
 #include "daemon/hub/replay.hpp"
 #include "schemas/digest.hpp"
 #include "schemas/json.hpp"
+#include "tests/folders.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -484,20 +485,17 @@ TEST_F(ReplayTest, RequestsInHandAreSafeWhileStepsCome) {
 }
 
 TEST(ReplayCorpusTest, ServesEveryRecordedHistoryToItsFirstCommit) {
-  const char *shared = std::getenv("HEADWATER_SHARED");
-  const fs::path root =
-      (shared != nullptr ? fs::path(shared) : fs::path(HEADWATER_SOURCE_DIR) / "../shared") /
-      "corpus/replay";
-  if (!fs::exists(root)) {
+  const std::optional<fs::path> root = test::shared_path("corpus/replay");
+  if (!root) {
     GTEST_SKIP() << "no recorded histories here";
   }
-  const auto hub = ReplayHub::open(root.string());
+  const auto hub = ReplayHub::open(root->string());
   ASSERT_TRUE(hub.has_value()) << hub.error().message;
   EXPECT_GE((*hub)->repos().size(), 39U);
   for (const std::string &repo : (*hub)->repos()) {
     std::size_t folders = 0;
     for ([[maybe_unused]] const fs::directory_entry &entry :
-         fs::directory_iterator(root / "models" / repo / "revisions")) {
+         fs::directory_iterator(*root / "models" / repo / "revisions")) {
       ++folders;
     }
     EXPECT_EQ(titles(**hub, repo).size(), folders) << repo;

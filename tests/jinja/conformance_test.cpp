@@ -1,4 +1,5 @@
 #include "daemon/jinja/jinja.hpp"
+#include "tests/folders.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -56,7 +57,7 @@ OrderedJson ours(const std::string &source, const Variables &variables) {
 }
 
 TEST(Conformance, EachCaseGivesWhatJinja2Gives) {
-  std::ifstream in(std::string(HEADWATER_SOURCE_DIR) + "/tests/data/jinja/conformance.jsonl");
+  std::ifstream in(headwater::test::source_folder() / "tests/data/jinja/conformance.jsonl");
   std::string line;
   ASSERT_TRUE(std::getline(in, line));
   Variables variables = make_variables(OrderedJson::parse(line, nullptr, false)["variables"]);

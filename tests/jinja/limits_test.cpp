@@ -1,4 +1,5 @@
 #include "daemon/jinja/jinja.hpp"
+#include "tests/folders.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -222,15 +223,12 @@ TEST(Limits, OneTemplateAndItsVariablesServeManyThreads) {
 }
 
 TEST(Limits, BadTemplatesOfTheCorpusGiveErrorsWithAPlace) {
-  const char *named = std::getenv("HEADWATER_SHARED");
-  fs::path folder =
-      (named != nullptr ? fs::path(named) : fs::path(HEADWATER_SOURCE_DIR) / ".." / "shared") /
-      "corpus" / "bad";
-  if (!fs::exists(folder)) {
+  const std::optional<fs::path> folder = headwater::test::shared_path("corpus/bad");
+  if (!folder) {
     GTEST_SKIP() << "no corpus here";
   }
   int seen = 0;
-  for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {
+  for (const fs::directory_entry &entry : fs::directory_iterator(*folder)) {
     if (entry.path().extension() != ".jinja") {
       continue;
     }

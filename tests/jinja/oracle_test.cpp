@@ -1,4 +1,5 @@
 #include "daemon/jinja/jinja.hpp"
+#include "tests/folders.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -17,8 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path shared_folder() {
-  const char *named = std::getenv("HEADWATER_SHARED");
-  return named != nullptr ? fs::path(named) : fs::path(HEADWATER_SOURCE_DIR) / ".." / "shared";
+  return headwater::test::shared_folder().value_or(fs::path());
 }
 
 std::string read_file(const fs::path &path) {

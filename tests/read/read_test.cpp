@@ -6,6 +6,7 @@
 #include "daemon/read/tokenizer.hpp"
 #include "daemon/read/wanted.hpp"
 #include "daemon/read/weight_index.hpp"
+#include "tests/folders.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -240,13 +241,11 @@ TEST(Wanted, EachFileIsReadAsFarAsItsRoleAsks) {
 }
 
 TEST(Shared, EveryTokenizerAndHeaderOfTheCorpusIsRead) {
-  const char *given = std::getenv("HEADWATER_SHARED");
-  const std::string shared =
-      given != nullptr ? given : std::string(HEADWATER_SOURCE_DIR) + "/../shared";
-  if (!std::filesystem::is_directory(shared + "/corpus"))
+  const auto corpus = headwater::test::shared_path("corpus");
+  if (!corpus)
     GTEST_SKIP() << "no shared material";
   std::size_t count = 0;
-  for (const auto &entry : std::filesystem::recursive_directory_iterator(shared + "/corpus")) {
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(*corpus)) {
     const std::string path = entry.path().string();
     if (!entry.is_regular_file() || path.find("/bad/") != std::string::npos ||
         path.ends_with(".gz") || entry.file_size() > 8'000'000)

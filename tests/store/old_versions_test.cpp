@@ -1,6 +1,7 @@
 #include "store/migrations.hpp"
 #include "store/sqlite.hpp"
 #include "store/store.hpp"
+#include "tests/folders.hpp"
 #include "tests/store/made.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path data = HEADWATER_SOURCE_DIR "/tests/data/store";
+const fs::path data = test::source_folder() / "tests/data/store";
 
 std::vector<fs::path> released() {
   std::vector<fs::path> files;

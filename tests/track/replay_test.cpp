@@ -4,6 +4,7 @@
 #include "daemon/net/server.hpp"
 #include "daemon/track/tracker.hpp"
 #include "schemas/json.hpp"
+#include "tests/folders.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -141,20 +142,17 @@ TEST_F(ReplayTest, FromARevisionUpstreamToAnAdvisoryAndBack) {
 }
 
 TEST_F(ReplayTest, RecordedHistoriesAreReadToTheEnd) {
-  const char *shared = std::getenv("HEADWATER_SHARED");
-  const fs::path corpus =
-      fs::path(shared != nullptr && *shared != 0 ? shared : HEADWATER_SOURCE_DIR "/../shared") /
-      "corpus" / "replay";
-  if (!fs::is_directory(corpus))
-    GTEST_SKIP() << corpus << " is not there";
-  start(corpus.string());
+  const std::optional<fs::path> corpus = test::shared_path("corpus/replay");
+  if (!corpus)
+    GTEST_SKIP() << "no recorded histories here";
+  start(corpus->string());
   const auto repos = *store_->repos();
   EXPECT_GE(repos.size(), 39U);
   std::set<std::string> ids;
   for (const store::Repo &repo : repos) {
     EXPECT_EQ(repo.state, store::RepoState::ok) << repo.name << ": " << repo.state_note;
     std::int64_t folders = 0;
-    for (const auto &entry : fs::directory_iterator(corpus / "models" / repo.name / "revisions"))
+    for (const auto &entry : fs::directory_iterator(*corpus / "models" / repo.name / "revisions"))
       folders += entry.is_directory() ? 1 : 0;
     EXPECT_EQ(repo.revision_count, folders) << repo.name;
     const auto revisions = *store_->revisions(repo.id);
