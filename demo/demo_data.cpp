@@ -1,7 +1,7 @@
 // The archive that make_demo.py wrote (its form is told there), taken into the executable by the
 // assembler.
 
-#include "daemon/cli/demo_data.hpp"
+#include "demo/demo_data.hpp"
 
 #include <charconv>
 #include <cstdint>

@@ -5,6 +5,7 @@
 # Build folders and checkouts share what was compiled: paths are hashed as seen from the checkout.
 export CCACHE_NOHASHDIR=1
 export CCACHE_BASEDIR=$PWD
+export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -151,9 +152,9 @@ build() {
   fi
 }
 
-# hit_rate COMMAND...: runs it and says how much of what it compiled the compiler's cache had.
+# compiler_hits: "HITS MISSES" of the compiler's cache so far.
 compiler_hits() {
-  ccache --print-stats 2>/dev/null | awk '
+  { ccache --print-stats 2>/dev/null || true; } | awk '
     $1 == "direct_cache_hit" || $1 == "preprocessed_cache_hit" { hits += $2 }
     $1 == "cache_miss" { misses += $2 }
     END { print hits + 0, misses + 0 }'

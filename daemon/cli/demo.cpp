@@ -1,6 +1,6 @@
 #include "daemon/cli/demo.hpp"
 
-#include "daemon/cli/demo_data.hpp"
+#include "demo/demo_data.hpp"
 #include "daemon/cli/table.hpp"
 #include "daemon/http/export.hpp"
 #include "daemon/hub/replay.hpp"

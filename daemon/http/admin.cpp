@@ -120,8 +120,11 @@ net::Handler make_admin(store::Store &store, AdminOptions options) {
       Result<std::vector<Metric>> metrics = store_metrics(store);
       if (!metrics)
         return json_error(503, "unavailable", metrics.error().message);
-      metrics->push_back(
-          {"headwater_build_info", "The running version.", false, {{"version", version()}}, 1});
+      metrics->push_back({"headwater_build_info",
+                          "The running version.",
+                          false,
+                          {{"version", std::string(version())}},
+                          1});
       if (options.metrics)
         for (Metric &metric : options.metrics())
           metrics->push_back(std::move(metric));

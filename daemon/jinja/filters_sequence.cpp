@@ -162,7 +162,6 @@ Pass &begin_pass(Runtime &runtime, Iterator &self) {
   return *pass;
 }
 
-// ---- sort and the like
 
 Value sort(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_sort", arguments, {"value", "reverse", "case_sensitive", "attribute"}, 1);
@@ -314,7 +313,6 @@ Value groupby(Runtime &runtime, const Arguments &arguments) {
   return runtime.list(groups);
 }
 
-// ---- map, select and their kin
 
 void begin_map(Runtime &runtime, Iterator &self) {
   Pass &pass = begin_pass(runtime, self);
@@ -433,7 +431,6 @@ Value items(Runtime &runtime, const Arguments &arguments) {
   return lazily(runtime, "do_items", produce_items, {{bound[0], 1}, {}});
 }
 
-// ---- slices and batches
 
 void produce_slice(Runtime &runtime, Iterator &self) {
   Bound bound("sync_do_slice", kept(runtime, self), {"value", "slices", "fill_with"}, 2);
@@ -507,7 +504,6 @@ Value batch(Runtime &runtime, const Arguments &arguments) {
   return lazily(runtime, "do_batch", produce_batch, arguments);
 }
 
-// ---- whole sequences
 
 Value length(Runtime &runtime, const Arguments &arguments) {
   if (arguments.positional.size() != 1 || !arguments.keywords.empty()) {

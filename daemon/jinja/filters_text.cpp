@@ -391,7 +391,6 @@ Value wordwrap(Runtime &runtime, const Arguments &arguments) {
   return runtime.str(out);
 }
 
-// ---- numbers
 
 Value to_int(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_int", arguments, {"value", "default", "base"}, 1);
@@ -569,7 +568,6 @@ Value filesizeformat(Runtime &runtime, const Arguments &arguments) {
   return runtime.str(fmt::format("{:.1f} {}{}", base * bytes / unit, prefix, binary ? "iB" : "B"));
 }
 
-// ---- deciding
 
 Value default_filter(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_default", arguments, {"value", "default_value", "boolean"}, 1);

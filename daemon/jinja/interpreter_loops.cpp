@@ -178,7 +178,6 @@ const Iterator &Interpreter::loop_rest(Loop &loop) {
   return *iterator;
 }
 
-// ---- macros and calls
 
 Macro *Interpreter::make_macro(const Node &node) {
   return runtime_.arena.make<Macro>(node.function, &node, frame_, runtime_.autoescape);
@@ -372,7 +371,6 @@ Value Interpreter::call_block(const BlockReference &reference) {
   return captured(begin);
 }
 
-// ---- attributes of the objects of this file
 
 Value Interpreter::block_attribute(const BlockReference &reference, std::string_view name) {
   if (reference.node == nullptr) {

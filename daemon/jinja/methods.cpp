@@ -31,7 +31,6 @@ std::string_view number_type(const Value &self) {
   return self.is(Kind::real) ? "float" : "int";
 }
 
-// ---- dict
 
 Value dict_get(Runtime &runtime, const Value &self, const Arguments &arguments) {
   if (!arguments.keywords.empty()) {
@@ -85,7 +84,6 @@ Value from_keys(Runtime &runtime, const Value &, const Arguments &arguments) {
   return Value(dict);
 }
 
-// ---- list and tuple
 
 Value sequence_count(Runtime &runtime, const Value &self, const Arguments &arguments) {
   Bound bound("count", arguments, {"value"}, 1);
@@ -125,7 +123,6 @@ Value list_copy(Runtime &, const Value &self, const Arguments &arguments) {
   return self;
 }
 
-// ---- numbers
 
 Value is_whole(Runtime &, const Value &self, const Arguments &arguments) {
   nothing("float.is_integer", arguments);
@@ -178,7 +175,6 @@ Value integer_ratio(Runtime &runtime, const Value &self, const Arguments &argume
                        : runtime.tuple({whole, power});
 }
 
-// ---- cycler
 
 Value cycler_next(Runtime &, const Value &self, const Arguments &) {
   Cycler &cycler = *self.cycler;
@@ -192,7 +188,6 @@ Value cycler_reset(Runtime &, const Value &self, const Arguments &) {
   return Value::none();
 }
 
-// ---- globals
 
 Value make_range(Runtime &runtime, const Value &, const Arguments &arguments) {
   if (!arguments.keywords.empty()) {

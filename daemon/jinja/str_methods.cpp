@@ -69,7 +69,6 @@ Value mapped(Runtime &runtime, const Value &self, const Arguments &arguments) {
   return made(runtime, self, map(text_of(self).view()));
 }
 
-// ---- strip
 
 bool in_set(std::string_view set, char32_t point) {
   for (std::size_t at = 0; at < set.size();) {
@@ -129,7 +128,6 @@ Value str_rstrip(Runtime &runtime, const Value &self, const Arguments &arguments
   return strip(runtime, self, arguments, "rstrip", false, true);
 }
 
-// ---- split
 
 Value piece(Runtime &runtime, const Value &self, std::size_t from, std::size_t to) {
   return Value(runtime.part(text_of(self), from, to));
@@ -295,7 +293,6 @@ Value str_rpartition(Runtime &runtime, const Value &self, const Arguments &argum
   return partition(runtime, self, arguments, true);
 }
 
-// ---- join, replace, pad
 
 Value str_join(Runtime &runtime, const Value &self, const Arguments &arguments) {
   std::span<const Value> given = positional(arguments, "join", 1, 1);
@@ -493,7 +490,6 @@ Value str_removesuffix(Runtime &runtime, const Value &self, const Arguments &arg
   return remove_end(runtime, self, arguments, false);
 }
 
-// ---- format
 
 Value str_format(Runtime &runtime, const Value &self, const Arguments &arguments) {
   return made(runtime, self, format_braces(runtime, text_of(self), arguments));

@@ -18,12 +18,17 @@ fi
 build=${HEADWATER_BENCH_BUILD:-build/release}
 ninja -C "$build" bench_jinja > /dev/null
 "$build/tests/bench/bench_jinja" --benchmark_format=csv --benchmark_repetitions=5 2> /dev/null > "$work/ours.csv"
-python=${JINJA_PYTHON:-$(. tests/peers/setup.sh && python_peer jinja2 jinja2==3.1.6 >&2 && printf '%s' "$PY" || true)}
-[ -n "$python" ] && "$python" tests/bench/jinja_peer.py "$JINJA_BENCH_TEMPLATE" "$JINJA_BENCH_VARIABLES" \
-  > "$work/jinja2" 2> /dev/null || true
-node=${JINJA_NODE_FOLDER:-$(. tests/peers/setup.sh && node_peer huggingface-jinja @huggingface/jinja >&2 && printf '%s' "$NODE_FOLDER" || true)}
-[ -n "$node" ] && node tests/bench/jinja_peer.mjs "$(realpath "$node")" "$JINJA_BENCH_TEMPLATE" "$JINJA_BENCH_VARIABLES" \
-  > "$work/npm" 2> /dev/null || true
+# A peer that cannot be installed is left out of the ratios, which say so.
+(
+  . tests/peers/setup.sh
+  python_peer jinja2 jinja2==3.1.6
+  "${JINJA_PYTHON:-$PY}" tests/bench/jinja_peer.py "$JINJA_BENCH_TEMPLATE" "$JINJA_BENCH_VARIABLES" > "$work/jinja2" 2> /dev/null
+) || rm -f "$work/jinja2"
+(
+  . tests/peers/setup.sh
+  node_peer huggingface-jinja @huggingface/jinja@0.5.13
+  node tests/bench/jinja_peer.mjs "$(realpath "$NODE_FOLDER")" "$JINJA_BENCH_TEMPLATE" "$JINJA_BENCH_VARIABLES" > "$work/npm" 2> /dev/null
+) || rm -f "$work/npm"
 python3 - "$work" <<'PY'
 import csv, os, sys
 work = sys.argv[1]

@@ -1,7 +1,7 @@
 // The built-in histories: they unpack, the replay hub serves them, and they tell what
 // demo/expected.json says.
 
-#include "daemon/cli/demo_data.hpp"
+#include "demo/demo_data.hpp"
 #include "daemon/hub/replay.hpp"
 #include "daemon/read/safetensors.hpp"
 #include "schemas/change.hpp"

