@@ -1,6 +1,5 @@
 #include "daemon/cli/demo.hpp"
 
-#include "demo/demo_data.hpp"
 #include "daemon/cli/table.hpp"
 #include "daemon/http/export.hpp"
 #include "daemon/hub/replay.hpp"
@@ -8,6 +7,7 @@
 #include "daemon/service/daemon.hpp"
 #include "daemon/service/log.hpp"
 #include "daemon/service/stop_signal.hpp"
+#include "demo/demo_data.hpp"
 #include "schemas/json.hpp"
 #include "store/store.hpp"
 

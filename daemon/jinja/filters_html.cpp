@@ -208,7 +208,6 @@ Value xmlattr(Runtime &runtime, const Arguments &arguments) {
   return runtime.str(out, runtime.autoescape);
 }
 
-
 bool ascii_letter(char c) {
   return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
@@ -465,7 +464,6 @@ Value urlize(Runtime &runtime, const Arguments &arguments) {
   }
   return runtime.str(out, runtime.autoescape);
 }
-
 
 constexpr std::size_t pretty_width = 80;
 

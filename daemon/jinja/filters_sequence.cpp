@@ -162,7 +162,6 @@ Pass &begin_pass(Runtime &runtime, Iterator &self) {
   return *pass;
 }
 
-
 Value sort(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_sort", arguments, {"value", "reverse", "case_sensitive", "attribute"}, 1);
   std::vector<std::vector<Value>> paths;
@@ -313,7 +312,6 @@ Value groupby(Runtime &runtime, const Arguments &arguments) {
   return runtime.list(groups);
 }
 
-
 void begin_map(Runtime &runtime, Iterator &self) {
   Pass &pass = begin_pass(runtime, self);
   const Value &source = pass.arguments.positional[0];
@@ -431,7 +429,6 @@ Value items(Runtime &runtime, const Arguments &arguments) {
   return lazily(runtime, "do_items", produce_items, {{bound[0], 1}, {}});
 }
 
-
 void produce_slice(Runtime &runtime, Iterator &self) {
   Bound bound("sync_do_slice", kept(runtime, self), {"value", "slices", "fill_with"}, 2);
   std::span<const Value> all = runtime.items(*bound[0]);
@@ -503,7 +500,6 @@ Value batch(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_batch", arguments, {"value", "linecount", "fill_with"}, 2);
   return lazily(runtime, "do_batch", produce_batch, arguments);
 }
-
 
 Value length(Runtime &runtime, const Arguments &arguments) {
   if (arguments.positional.size() != 1 || !arguments.keywords.empty()) {

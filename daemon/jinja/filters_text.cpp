@@ -391,7 +391,6 @@ Value wordwrap(Runtime &runtime, const Arguments &arguments) {
   return runtime.str(out);
 }
 
-
 Value to_int(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_int", arguments, {"value", "default", "base"}, 1);
   Value otherwise = bound[1] == nullptr ? Value(std::int64_t{0}) : *bound[1];
@@ -567,7 +566,6 @@ Value filesizeformat(Runtime &runtime, const Arguments &arguments) {
   std::string prefix = binary && i == 0 ? "K" : std::string(units[i]);
   return runtime.str(fmt::format("{:.1f} {}{}", base * bytes / unit, prefix, binary ? "iB" : "B"));
 }
-
 
 Value default_filter(Runtime &runtime, const Arguments &arguments) {
   Bound bound("do_default", arguments, {"value", "default_value", "boolean"}, 1);

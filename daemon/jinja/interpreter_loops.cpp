@@ -178,7 +178,6 @@ const Iterator &Interpreter::loop_rest(Loop &loop) {
   return *iterator;
 }
 
-
 Macro *Interpreter::make_macro(const Node &node) {
   return runtime_.arena.make<Macro>(node.function, &node, frame_, runtime_.autoescape);
 }
@@ -370,7 +369,6 @@ Value Interpreter::call_block(const BlockReference &reference) {
   --runtime_.depth;
   return captured(begin);
 }
-
 
 Value Interpreter::block_attribute(const BlockReference &reference, std::string_view name) {
   if (reference.node == nullptr) {

@@ -31,7 +31,6 @@ std::string_view number_type(const Value &self) {
   return self.is(Kind::real) ? "float" : "int";
 }
 
-
 Value dict_get(Runtime &runtime, const Value &self, const Arguments &arguments) {
   if (!arguments.keywords.empty()) {
     raise(ErrorClass::TypeError, "dict.get() takes no keyword arguments");
@@ -84,7 +83,6 @@ Value from_keys(Runtime &runtime, const Value &, const Arguments &arguments) {
   return Value(dict);
 }
 
-
 Value sequence_count(Runtime &runtime, const Value &self, const Arguments &arguments) {
   Bound bound("count", arguments, {"value"}, 1);
   std::int64_t count = 0;
@@ -122,7 +120,6 @@ Value list_copy(Runtime &, const Value &self, const Arguments &arguments) {
   nothing("list.copy", arguments);
   return self;
 }
-
 
 Value is_whole(Runtime &, const Value &self, const Arguments &arguments) {
   nothing("float.is_integer", arguments);
@@ -175,7 +172,6 @@ Value integer_ratio(Runtime &runtime, const Value &self, const Arguments &argume
                        : runtime.tuple({whole, power});
 }
 
-
 Value cycler_next(Runtime &, const Value &self, const Arguments &) {
   Cycler &cycler = *self.cycler;
   Value value = cycler.items->items[cycler.position];
@@ -187,7 +183,6 @@ Value cycler_reset(Runtime &, const Value &self, const Arguments &) {
   self.cycler->position = 0;
   return Value::none();
 }
-
 
 Value make_range(Runtime &runtime, const Value &, const Arguments &arguments) {
   if (!arguments.keywords.empty()) {

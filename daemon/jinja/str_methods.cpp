@@ -69,7 +69,6 @@ Value mapped(Runtime &runtime, const Value &self, const Arguments &arguments) {
   return made(runtime, self, map(text_of(self).view()));
 }
 
-
 bool in_set(std::string_view set, char32_t point) {
   for (std::size_t at = 0; at < set.size();) {
     if (next_code_point(set, at) == point) {
@@ -127,7 +126,6 @@ Value str_lstrip(Runtime &runtime, const Value &self, const Arguments &arguments
 Value str_rstrip(Runtime &runtime, const Value &self, const Arguments &arguments) {
   return strip(runtime, self, arguments, "rstrip", false, true);
 }
-
 
 Value piece(Runtime &runtime, const Value &self, std::size_t from, std::size_t to) {
   return Value(runtime.part(text_of(self), from, to));
@@ -292,7 +290,6 @@ Value str_partition(Runtime &runtime, const Value &self, const Arguments &argume
 Value str_rpartition(Runtime &runtime, const Value &self, const Arguments &arguments) {
   return partition(runtime, self, arguments, true);
 }
-
 
 Value str_join(Runtime &runtime, const Value &self, const Arguments &arguments) {
   std::span<const Value> given = positional(arguments, "join", 1, 1);
@@ -489,7 +486,6 @@ Value str_removeprefix(Runtime &runtime, const Value &self, const Arguments &arg
 Value str_removesuffix(Runtime &runtime, const Value &self, const Arguments &arguments) {
   return remove_end(runtime, self, arguments, false);
 }
-
 
 Value str_format(Runtime &runtime, const Value &self, const Arguments &arguments) {
   return made(runtime, self, format_braces(runtime, text_of(self), arguments));

@@ -1,9 +1,9 @@
 // The built-in histories: they unpack, the replay hub serves them, and they tell what
 // demo/expected.json says.
 
-#include "demo/demo_data.hpp"
 #include "daemon/hub/replay.hpp"
 #include "daemon/read/safetensors.hpp"
+#include "demo/demo_data.hpp"
 #include "schemas/change.hpp"
 #include "schemas/json.hpp"
 #include "tests/folders.hpp"

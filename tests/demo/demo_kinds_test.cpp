@@ -1,10 +1,10 @@
 // Every step of the built-in histories, read through the replay hub and compared with what
 // demo/expected.json says of it.
 
-#include "demo/demo_data.hpp"
 #include "daemon/diff/diff.hpp"
 #include "daemon/hub/replay.hpp"
 #include "daemon/read/wanted.hpp"
+#include "demo/demo_data.hpp"
 #include "schemas/json.hpp"
 #include "tests/folders.hpp"
 
