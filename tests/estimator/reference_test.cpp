@@ -18,7 +18,6 @@ namespace {
 
 using test::data_path;
 using test::read_json;
-using test::shared_folder;
 
 struct Page {
   std::string name;

@@ -260,7 +260,7 @@ TEST(Shared, EveryTokenizerAndHeaderOfTheCorpusIsRead) {
       ++count;
       EXPECT_TRUE(result) << path << ": " << (result ? "" : result.error().message);
     };
-    switch (role_of(path.substr(shared.size() + 8))) {
+    switch (role_of(path.substr(corpus->string().size() + 1))) {
     case FileRole::tokenizer_json:
       readable(read_tokenizer_json(bytes));
       break;
