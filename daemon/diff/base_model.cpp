@@ -24,8 +24,9 @@ void compare(const Sides &sides, SubjectDiff subject, std::string_view kind, std
     return;
   sort_changes(changes);
   const Change &first = changes.front();
-  std::string sentence = fmt::format("{} differs from that of the base model {}: {}", what,
-                                     plain_text(sides.before.facts.name, 100), first.explanation);
+  std::string sentence =
+      fmt::format("{} differs from that of the base model {}: {}", what,
+                  plain_text(sides.before.snapshot.facts.name, 100), first.explanation);
   if (changes.size() > 1)
     sentence += fmt::format(" And {} more.", counted(changes.size() - 1, "difference"));
   told.push_back(
@@ -49,7 +50,9 @@ std::vector<std::string> base_models(const Snapshot &snapshot) {
 }
 
 std::vector<Change> compare_with_base(const Snapshot &base, const Snapshot &model) {
-  const Sides sides = make_sides(base, model);
+  const Facts base_facts = facts_of(base);
+  const Facts model_facts = facts_of(model);
+  const Sides sides = make_sides({base, base_facts}, {model, model_facts});
   Changes told;
   compare(sides, diff_template, "template.base-differs", "The chat template", told);
   compare(sides, diff_stop_set, "stop-set.base-differs", "Where generation stops", told);

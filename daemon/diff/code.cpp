@@ -1,3 +1,4 @@
+#include "daemon/diff/auto_maps.hpp"
 #include "daemon/diff/subjects.hpp"
 #include "daemon/read/python_source.hpp"
 #include "schemas/text.hpp"
@@ -15,8 +16,8 @@ namespace {
 using read::FileRole;
 
 /// The auto_map of a config and of the configs inside it.
-void collect_auto_maps(const Json &config, const std::string &at, int depth,
-                       std::map<std::string, std::string> &targets) {
+void collect(const Json &config, const std::string &at, int depth,
+             std::map<std::string, std::string> &targets) {
   constexpr int deepest = 4;
   for (const auto &[key, value] : config.items()) {
     const std::string place = at + "/" + pointer_key(key);
@@ -28,20 +29,20 @@ void collect_auto_maps(const Json &config, const std::string &at, int depth,
           targets[place + "/" + pointer_key(name)] =
               target.dump(-1, ' ', false, Json::error_handler_t::replace);
     } else if (value.is_object() && depth < deepest) {
-      collect_auto_maps(value, place, depth + 1, targets);
+      collect(value, place, depth + 1, targets);
     }
   }
 }
 
 /// Every auto_map of a revision: "file#/auto_map/AutoModel" -> target.
-std::map<std::string, std::string> auto_maps(const Snapshot &snapshot) {
+std::map<std::string, std::string> auto_maps(const Side &side) {
   std::map<std::string, std::string> targets;
-  for (const FileEntry &file : snapshot.files) {
+  for (const FileEntry &file : side.snapshot.files) {
     const FileRole role = read::role_of(file.path);
     if (role != FileRole::config && role != FileRole::tokenizer_config &&
         role != FileRole::processor_config && role != FileRole::generation_config)
       continue;
-    collect_auto_maps(*read_document(snapshot, file.path).json, file.path + "#", 0, targets);
+    collect_auto_maps(*read_document(side, file.path).json, file.path + "#", targets);
   }
   return targets;
 }
@@ -150,7 +151,10 @@ private:
     const std::string before_id = id_text(file.before);
     const std::string after_id = id_text(file.after);
     if (file.after == nullptr) {
-      add("code.removed", file.path, before_id, "null", fmt::format("{} was removed.", file.path));
+      const std::string *text = bytes_of(sides_.before, file.path);
+      const bool empty = text != nullptr && read::read_python(*text).lines.empty();
+      add(empty ? "code.comments" : "code.removed", file.path, before_id, "null",
+          fmt::format("{} was removed{}.", file.path, empty ? "; it held no code" : ""));
       return;
     }
     std::string problem;
@@ -214,20 +218,7 @@ private:
 
   void requirements(const FilePair &file) {
     const auto lines = [](const std::string *text) {
-      std::vector<std::string> items;
-      std::string_view rest = text != nullptr ? std::string_view(*text) : std::string_view();
-      while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        std::string_view line = rest.substr(0, end);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        line = line.substr(0, line.find('#'));
-        while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t'))
-          line.remove_suffix(1);
-        if (!line.empty())
-          items.emplace_back(line);
-      }
-      std::ranges::sort(items);
-      return items;
+      return required_packages(text != nullptr ? std::string_view(*text) : std::string_view());
     };
     const std::vector<std::string> before = lines(bytes_of(sides_.before, file.path));
     const std::vector<std::string> after = lines(bytes_of(sides_.after, file.path));
@@ -246,9 +237,10 @@ private:
 
   /// Code of other repositories that this one's config names.
   void referenced() {
-    for (const ReferencedRepo &now : sides_.after.referenced) {
-      const auto old = std::ranges::find(sides_.before.referenced, now.name, &ReferencedRepo::name);
-      if (old == sides_.before.referenced.end() || old->head.empty() || now.head.empty() ||
+    for (const ReferencedRepo &now : sides_.after.snapshot.referenced) {
+      const auto old =
+          std::ranges::find(sides_.before.snapshot.referenced, now.name, &ReferencedRepo::name);
+      if (old == sides_.before.snapshot.referenced.end() || old->head.empty() || now.head.empty() ||
           old->files == now.files)
         continue;
       std::vector<std::string> paths;
@@ -275,6 +267,27 @@ private:
 };
 
 } // namespace
+
+void collect_auto_maps(const Json &config, const std::string &at,
+                       std::map<std::string, std::string> &targets) {
+  collect(config, at, 0, targets);
+}
+
+std::vector<std::string> required_packages(std::string_view text) {
+  std::vector<std::string> items;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line = line.substr(0, line.find('#'));
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t'))
+      line.remove_suffix(1);
+    if (!line.empty())
+      items.emplace_back(line);
+  }
+  std::ranges::sort(items);
+  return items;
+}
 
 void diff_code(const Sides &sides, Changes &changes) {
   CodeDiff(sides, changes).run();

@@ -211,7 +211,7 @@ void lift_text_config(CanonicalConfig &config) {
     if (!json.contains(key)) {
       note_lifted(value, "/" + pointer_key(key), config);
       json[key] = value;
-    } else if (json[key] != value && key != "model_type" && key != "architectures") {
+    } else if (json[key] != value) {
       rest[key] = value;
     }
   }

@@ -13,9 +13,9 @@ constexpr std::size_t most_tensors = 400'000;
 
 } // namespace
 
-ConfigShapes shapes_by_config(const Snapshot &snapshot) {
+ConfigShapes shapes_by_config(const Side &side) {
   ConfigShapes shapes;
-  const Document config = read_document(snapshot, "config.json");
+  const Document &config = read_document(side, "config.json");
   if (config.state != Document::State::ok)
     return shapes;
   const Result<estimator::Architecture> architecture = estimator::derive(*config.json);

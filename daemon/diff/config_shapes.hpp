@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schemas/snapshot.hpp"
+#include "daemon/diff/sides.hpp"
 
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@ namespace headwater::diff {
 /// Shapes of a model's tensors by name, as its config.json gives them; empty where its code is not
 /// known.
 using ConfigShapes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
-ConfigShapes shapes_by_config(const Snapshot &snapshot);
+ConfigShapes shapes_by_config(const Side &side);
 
 /// Whether a tensor's sizes changed as the configs say: each axis that differs is, before and
 /// after, what the config gives.

@@ -43,6 +43,14 @@ std::string gate_sentence(Gate before, Gate after) {
 } // namespace
 
 Delta diff(const Snapshot &before, const Snapshot &after) {
+  const Facts was = facts_of(before);
+  const Facts is = facts_of(after, &was);
+  return diff({before, was}, {after, is});
+}
+
+Delta diff(const Side &old, const Side &now) {
+  const Snapshot &before = old.snapshot;
+  const Snapshot &after = now.snapshot;
   Delta delta;
   delta.repo = after.facts.name;
   delta.branch = after.branch;
@@ -50,7 +58,7 @@ Delta diff(const Snapshot &before, const Snapshot &after) {
   delta.to = after.commit.sha;
   delta.date = after.commit.date;
   delta.title = after.commit.title;
-  const Sides sides = make_sides(before, after);
+  const Sides sides = make_sides(old, now);
   for (const SubjectDiff subject : subject_diffs)
     subject(sides, delta.changes);
   sort_changes(delta.changes);

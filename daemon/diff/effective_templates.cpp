@@ -1,6 +1,7 @@
 #include "daemon/diff/effective_templates.hpp"
 
 #include "daemon/diff/sides.hpp"
+#include "daemon/diff/tokenizer_class.hpp"
 #include "daemon/read/wanted.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ std::vector<EffectiveTemplate> in_json(const Json &object, const std::string &pa
 
 class Gatherer {
 public:
-  explicit Gatherer(const Snapshot &snapshot) : snapshot_(snapshot) {}
+  explicit Gatherer(const Side &side) : side_(side) {}
 
   EffectiveTemplates run() {
     const std::vector<EffectiveTemplate> config = json_file("tokenizer_config.json");
@@ -50,7 +51,7 @@ public:
     const std::vector<EffectiveTemplate> processor = json_file("processor_config.json");
     std::vector<EffectiveTemplate> jinja;
     std::vector<EffectiveTemplate> more;
-    for (const FileEntry &file : snapshot_.files) {
+    for (const FileEntry &file : side_.snapshot.files) {
       const FileRole role = read::role_of(file.path);
       if (file.path == "chat_template.jinja")
         text_file(file.path, "default", jinja);
@@ -87,7 +88,7 @@ public:
 
 private:
   std::vector<EffectiveTemplate> json_file(const std::string &path) {
-    const Document document = read_document(snapshot_, path);
+    const Document &document = read_document(side_, path);
     // A config that does not parse is told with the tokenizer; here it only means that its
     // templates are not known.
     if (document.state == Document::State::unread || document.state == Document::State::malformed)
@@ -97,21 +98,54 @@ private:
 
   void text_file(const std::string &path, std::string name, std::vector<EffectiveTemplate> &into) {
     std::string problem;
-    if (const std::string *text = bytes_of(snapshot_, path, &problem))
+    if (const std::string *text = bytes_of(side_, path, &problem))
       into.push_back({std::move(name), *text, path});
     else
       out_.unreadable.emplace_back(path, problem);
   }
 
-  const Snapshot &snapshot_;
+  const Side &side_;
   EffectiveTemplates out_;
   std::vector<EffectiveTemplate> loose_;
 };
 
+std::vector<std::pair<std::string, std::string>> special_tokens(const Side &side) {
+  std::vector<std::pair<std::string, std::string>> tokens;
+  const Document &map = read_document(side, "special_tokens_map.json");
+  const Document &config = read_document(side, "tokenizer_config.json");
+  for (const char *key :
+       {"bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token"})
+    for (const Json *source : {config.json.get(), map.json.get()}) {
+      const auto at = source->find(key);
+      if (at == source->end())
+        continue;
+      const Json &value = at->is_object() && at->contains("content") ? (*at)["content"] : *at;
+      if (value.is_string()) {
+        tokens.emplace_back(key, value.get<std::string>());
+        break;
+      }
+    }
+  return tokens;
+}
+
+bool adds_bos(const Side &side) {
+  const Document &config = read_document(side, "tokenizer_config.json");
+  const auto at = config.json->find("add_bos_token");
+  if (at != config.json->end() && at->is_boolean())
+    return at->get<bool>();
+  const auto type = config.json->find("tokenizer_class");
+  return type != config.json->end() && type->is_string() &&
+         adds_bos_by_default(type->get_ref<const std::string &>()).value_or(false);
+}
+
 } // namespace
 
-EffectiveTemplates effective_templates(const Snapshot &snapshot) {
-  return Gatherer(snapshot).run();
+EffectiveTemplates effective_templates(const Side &side) {
+  return Gatherer(side).run();
+}
+
+TemplateTokens template_tokens(const Side &side) {
+  return {special_tokens(side), adds_bos(side)};
 }
 
 } // namespace headwater::diff

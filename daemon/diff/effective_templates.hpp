@@ -1,7 +1,7 @@
 #pragma once
 
+#include "daemon/diff/sides.hpp"
 #include "daemon/diff/template_render.hpp"
-#include "schemas/snapshot.hpp"
 
 #include <string>
 #include <utility>
@@ -27,6 +27,14 @@ struct EffectiveTemplates {
   std::vector<std::pair<std::string, std::string>> unreadable; ///< path, why
 };
 
-EffectiveTemplates effective_templates(const Snapshot &snapshot);
+EffectiveTemplates effective_templates(const Side &side);
+
+/// What a tokenizer puts into and around a template.
+struct TemplateTokens {
+  std::vector<std::pair<std::string, std::string>> tokens; ///< by role
+  bool add_bos = false;
+};
+
+TemplateTokens template_tokens(const Side &side);
 
 } // namespace headwater::diff

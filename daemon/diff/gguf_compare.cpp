@@ -164,6 +164,25 @@ bool not_recorded(const std::string &bytes) {
 
 } // namespace
 
+std::vector<GgufKey> gguf_keys(const GgufHeader &header) {
+  std::vector<GgufKey> keys;
+  for (const GgufValue &value : header.metadata) {
+    const std::string_view kind = kind_of(value.key);
+    if (!is_vocabulary_key(value.key) && !value.key.starts_with(template_key) &&
+        find_change_kind(kind)->impact != Impact::cosmetic)
+      keys.push_back({value.key, kind, json_text(value_json(value))});
+  }
+  return keys;
+}
+
+read::TokenizerFacts gguf_tokenizer(const GgufHeader &header) {
+  return tokenizer_of(header);
+}
+
+std::optional<std::string> gguf_template(const GgufHeader &header) {
+  return read::gguf_string(header, template_key);
+}
+
 void compare_gguf(const Sides &sides, const FilePair &file, Changes &changes) {
   const std::int64_t grown = file.after->size - file.before->size;
   const std::string size =
@@ -184,8 +203,8 @@ void compare_gguf(const Sides &sides, const FilePair &file, Changes &changes) {
   if (old_bytes == nullptr || new_bytes == nullptr || not_recorded(*old_bytes) ||
       not_recorded(*new_bytes))
     return;
-  const Result<GgufHeader> after = read::read_gguf_header(*new_bytes);
-  const Result<GgufHeader> before = read::read_gguf_header(*old_bytes);
+  const Result<GgufHeader> &after = *sides.after.facts.files.at(file.path)->gguf;
+  const Result<GgufHeader> &before = *sides.before.facts.files.at(file.path)->gguf;
   if (!after || !before) {
     const bool broke = !after && before;
     changes.push_back(make_change(

@@ -81,13 +81,6 @@ void compare(const std::string &path, const std::string &before, const std::stri
   add("licence.changed", fmt::format("The licence changed: {} became {}.", from, to));
 }
 
-/// "other (name)" tells two licences of a publisher's own apart.
-std::string full_name(const read::Card &card) {
-  if (card.licence.empty())
-    return {};
-  return card.licence == "other" && !card.licence_name.empty() ? card.licence_name : card.licence;
-}
-
 std::string tag_licence(const RepoFacts &facts) {
   std::string text;
   for (const std::string &tag : facts.tags)
@@ -97,6 +90,12 @@ std::string tag_licence(const RepoFacts &facts) {
 }
 
 } // namespace
+
+std::string full_licence_name(const read::Card &card) {
+  if (card.licence.empty())
+    return {};
+  return card.licence == "other" && !card.licence_name.empty() ? card.licence_name : card.licence;
+}
 
 void diff_licence(const Sides &sides, Changes &changes) {
   bool card_told = false;
@@ -114,7 +113,8 @@ void diff_licence(const Sides &sides, Changes &changes) {
     if (!before || !after)
       continue;
     const std::size_t start = changes.size();
-    compare(file.path + "#/license", full_name(*before), full_name(*after), changes);
+    compare(file.path + "#/license", full_licence_name(*before), full_licence_name(*after),
+            changes);
     card_told = card_told || changes.size() > start;
   }
   for (const FilePair &file : sides.files) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "daemon/read/card.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,5 +22,8 @@ std::optional<LicenceTerms> licence_terms(std::string_view name);
 
 /// Lower case, spaces trimmed, known spellings made one ("Apache 2.0" -> "apache-2.0").
 std::string licence_name(std::string_view text);
+
+/// The licence of a card; "other" goes by the name that its publisher gives it.
+std::string full_licence_name(const read::Card &card);
 
 } // namespace headwater::diff

@@ -1,3 +1,5 @@
+#include "daemon/diff/sampling.hpp"
+
 #include "daemon/diff/config_keys.hpp"
 #include "daemon/diff/subjects.hpp"
 #include "schemas/text.hpp"
@@ -12,17 +14,11 @@ namespace {
 
 using read::FileRole;
 
-bool is_default(std::string_view key, const Json &value) {
-  if (value.is_null())
-    return true;
-  const std::string_view known = generation_default(key);
-  return !known.empty() && Json::parse(known) == value;
-}
-
 std::string kind_of(const std::string &key, const Json *a, const Json *b) {
   if (key == "transformers_version" || key == "_from_model_config" || key == "_commit_hash")
     return "config.provenance";
-  if ((a == nullptr && is_default(key, *b)) || (b == nullptr && is_default(key, *a)))
+  if ((a == nullptr && is_generation_default(key, *b)) ||
+      (b == nullptr && is_generation_default(key, *a)))
     return "sampling.default-stated";
   if (key == "stop_token_ids" || key == "stop_strings")
     return "stop-set.source";
@@ -51,7 +47,8 @@ void compare(const std::string &path, const Json &before, const Json &after, con
   std::size_t told = 0;
   for (const std::string &key : keys) {
     // Of the model itself, this is told with the stop set.
-    if ((key == "eos_token_id" || key == "stop_strings") && read::folder_of(path).empty())
+    if (((key == "eos_token_id" || key == "stop_strings") && read::folder_of(path).empty()) ||
+        key == "auto_map") // told with the code
       continue;
     const auto left = before.find(key);
     const auto right = after.find(key);
@@ -73,8 +70,8 @@ void compare(const std::string &path, const Json &before, const Json &after, con
 
 void compare_file(const Sides &sides, const FilePair &file, Changes &changes) {
   using State = Document::State;
-  const Document before = read_document(sides.before, file.path);
-  const Document after = read_document(sides.after, file.path);
+  const Document &before = read_document(sides.before, file.path);
+  const Document &after = read_document(sides.after, file.path);
   const auto note = [&](std::string_view kind, std::string sentence) {
     changes.push_back(make_change(kind, file.path, id_text(file.before), id_text(file.after),
                                   std::move(sentence)));
@@ -90,15 +87,26 @@ void compare_file(const Sides &sides, const FilePair &file, Changes &changes) {
   }
   if (before.state == State::absent && !loadable(sides.before, read::folder_of(file.path)))
     return note("sampling.added", fmt::format("{} was added.", file.path));
-  const Snapshot &bare = before.state == State::absent ? sides.before : sides.after;
+  const Side &bare = before.state == State::absent ? sides.before : sides.after;
   const bool one_sided = before.state == State::absent || after.state == State::absent;
-  const Document config =
+  const Document &config =
       read_document(bare, std::string(read::folder_of(file.path)) + "config.json");
   compare(file.path, canonical_numbers(*before.json), canonical_numbers(*after.json),
           one_sided ? *config.json : Json::object(), changes);
 }
 
 } // namespace
+
+bool is_generation_default(std::string_view key, const Json &value) {
+  if (value.is_null())
+    return true;
+  const std::string_view known = generation_default(key);
+  return !known.empty() && Json::parse(known) == value;
+}
+
+std::string generation_kind(const std::string &key, const Json *before, const Json *after) {
+  return kind_of(key, before, after);
+}
 
 void diff_sampling(const Sides &sides, Changes &changes) {
   for (const FilePair &file : sides.files)

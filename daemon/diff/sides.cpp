@@ -28,8 +28,10 @@ bool same_content(const Snapshot &before, const Snapshot &after, const FileEntry
 
 } // namespace
 
-Sides make_sides(const Snapshot &before, const Snapshot &after) {
-  Sides sides{before, after, {}};
+Sides make_sides(const Side &old, const Side &now) {
+  const Snapshot &before = old.snapshot;
+  const Snapshot &after = now.snapshot;
+  Sides sides{old, now, {}};
   auto left = before.files.begin();
   auto right = after.files.begin();
   while (left != before.files.end() || right != after.files.end()) {
@@ -87,7 +89,7 @@ bool is_lfs_pointer(std::string_view bytes) {
   return bytes.starts_with("version https://git-lfs.github.com/spec/");
 }
 
-Document read_document(const Snapshot &snapshot, std::string_view path) {
+Document parse_document(const Snapshot &snapshot, std::string_view path) {
   static const auto empty = std::make_shared<const Json>(Json::object());
   Document document;
   document.json = empty;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/diff/facts.hpp"
 #include "daemon/read/wanted.hpp"
 #include "schemas/change.hpp"
 #include "schemas/json.hpp"
@@ -21,14 +22,21 @@ struct FilePair {
   bool differs = false; ///< content differs, or the file is on one side only
 };
 
+/// One revision: its files and what they say.
+struct Side {
+  const Snapshot &snapshot;
+  const Facts &facts;
+  operator const Snapshot &() const { return snapshot; } // NOLINT(google-explicit-constructor)
+};
+
 /// Both snapshots and the union of their files, sorted by path: what every subject looks at.
 struct Sides {
-  const Snapshot &before;
-  const Snapshot &after;
+  Side before;
+  Side after;
   std::vector<FilePair> files;
 };
 
-Sides make_sides(const Snapshot &before, const Snapshot &after);
+Sides make_sides(const Side &old, const Side &now);
 
 /// True when any file of the role differs.
 bool any_differs(const Sides &sides, read::FileRole role);
@@ -37,21 +45,13 @@ bool any_differs(const Sides &sides, read::FileRole role);
 /// weights. Files that come before that are a first upload.
 bool loadable(const Snapshot &snapshot, std::string_view folder = "");
 
-/// What is known of one JSON file.
-struct Document {
-  enum class State : std::uint8_t {
-    absent,
-    unread,    ///< there, but its bytes are not known (over a limit, not fetched)
-    malformed, ///< not what its name promises
-    ok,        ///< `json` is its object
-  };
-  State state = State::absent;
-  std::shared_ptr<const Json> json; ///< an object; an empty one unless ok
-  std::string problem = {};         ///< a sentence without the path
-};
-
 /// Reads a JSON object of a snapshot.
-Document read_document(const Snapshot &snapshot, std::string_view path);
+Document parse_document(const Snapshot &snapshot, std::string_view path);
+
+/// What a JSON file of a side says.
+inline const Document &read_document(const Side &side, std::string_view path) {
+  return document_of(side.facts, path);
+}
 
 /// The bytes that were read of a file, or null; `problem` says why when the file is there.
 const std::string *bytes_of(const Snapshot &snapshot, std::string_view path,

@@ -2,6 +2,7 @@
 
 #include "daemon/diff/model_defaults.hpp"
 #include "daemon/diff/subjects.hpp"
+#include "daemon/diff/tokenizer_settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,18 +51,6 @@ std::optional<std::set<std::int64_t>> default_ids(const Json &config) {
   return std::nullopt;
 }
 
-std::optional<std::string> token_text(const Json &object, const char *key) {
-  const auto at = object.find(key);
-  if (at == object.end())
-    return std::nullopt;
-  if (at->is_string())
-    return at->get<std::string>();
-  if (at->is_object())
-    if (const auto content = at->find("content"); content != at->end() && content->is_string())
-      return content->get<std::string>();
-  return std::nullopt;
-}
-
 std::optional<std::int64_t> id_of_token(const Json &tokenizer_config, const std::string &text) {
   const auto decoder = tokenizer_config.find("added_tokens_decoder");
   if (decoder == tokenizer_config.end() || !decoder->is_object())
@@ -87,12 +76,6 @@ Json text_json(const std::optional<std::string> &text) {
   return text ? Json(*text) : Json();
 }
 
-/// The place whose ids hold.
-std::string effective_path(const StopSet &set) {
-  return set.generation_config.ids ? "generation_config.json#" + set.generation_config.pointer
-                                   : "config.json#" + set.config.pointer;
-}
-
 bool has_file(const Snapshot &snapshot, std::string_view path) {
   return find_file(snapshot, path) != nullptr;
 }
@@ -114,8 +97,8 @@ void compare_ids(const Sides &sides, const StopSet &before, const StopSet &after
                                        shown_ids(from), shown_ids(to));
     if (const std::string disagreement = after.disagreement(); !disagreement.empty())
       sentence += " The files do not agree: " + disagreement + ".";
-    return add(changes, "stop-set.changed", effective_path(to ? after : before), ids_json(from),
-               ids_json(to), std::move(sentence));
+    return add(changes, "stop-set.changed", effective_stop_path(to ? after : before),
+               ids_json(from), ids_json(to), std::move(sentence));
   }
   const auto source = [&](const StopSet::Source &a, const StopSet::Source &b, const char *file) {
     const std::string path = std::string(file) + "#" + (b.ids ? b.pointer : a.pointer);
@@ -148,9 +131,8 @@ std::string with_id(const std::optional<std::string> &text, const std::optional<
   return id ? fmt::format("{} ({})", shown_text(*text), *id) : shown_text(*text);
 }
 
-bool said_by_config(const Snapshot &snapshot) {
-  return token_text(*read_document(snapshot, "tokenizer_config.json").json, "eos_token")
-      .has_value();
+bool said_by_config(const Side &side) {
+  return token_text(*read_document(side, "tokenizer_config.json").json, "eos_token").has_value();
 }
 
 void compare_texts(const Sides &sides, const StopSet &before, const StopSet &after,
@@ -203,16 +185,16 @@ void compare_texts(const Sides &sides, const StopSet &before, const StopSet &aft
 }
 
 /// The model types of the whole and of its text model, as stated.
-std::array<Json, 2> model_types(const Snapshot &snapshot) {
-  const Document config = read_document(snapshot, "config.json");
+std::array<Json, 2> model_types(const Side &side) {
+  const Document &config = read_document(side, "config.json");
   const auto text = config.json->find("text_config");
   return {config.json->value("model_type", Json()), text != config.json->end() && text->is_object()
                                                         ? text->value("model_type", Json())
                                                         : Json()};
 }
 
-bool readable(const Snapshot &snapshot, const char *path) {
-  const Document::State state = read_document(snapshot, path).state;
+bool readable(const Side &side, const char *path) {
+  const Document::State state = read_document(side, path).state;
   return state == Document::State::ok || state == Document::State::absent;
 }
 
@@ -227,12 +209,21 @@ std::string shown_ids(const std::optional<std::set<std::int64_t>> &ids) {
   return text + "}";
 }
 
-StopSet stop_set(const Snapshot &snapshot) {
+std::string effective_stop_path(const StopSet &set) {
+  return set.generation_config.ids ? "generation_config.json#" + set.generation_config.pointer
+                                   : "config.json#" + set.config.pointer;
+}
+
+std::optional<std::set<std::int64_t>> assumed_stops(const Side &side) {
+  return default_ids(*read_document(side, "config.json").json);
+}
+
+StopSet stop_set(const Side &side) {
   StopSet set;
-  const Document generation = read_document(snapshot, "generation_config.json");
-  const Document config = read_document(snapshot, "config.json");
-  const Document tokenizer = read_document(snapshot, "tokenizer_config.json");
-  const Document map = read_document(snapshot, "special_tokens_map.json");
+  const Document &generation = read_document(side, "generation_config.json");
+  const Document &config = read_document(side, "config.json");
+  const Document &tokenizer = read_document(side, "tokenizer_config.json");
+  const Document &map = read_document(side, "special_tokens_map.json");
   set.generation_config = ids_of(*generation.json);
   set.config = ids_of(*config.json);
   if (const auto text = config.json->find("text_config");
@@ -296,7 +287,7 @@ void diff_stop_set(const Sides &sides, Changes &changes) {
   const std::string was = before.disagreement();
   const std::string is = after.disagreement();
   if (was.empty() && !is.empty() && before.effective() && before.effective() == after.effective())
-    add(changes, "stop-set.disagreement", effective_path(after), ids_json(before.effective()),
+    add(changes, "stop-set.disagreement", effective_stop_path(after), ids_json(before.effective()),
         ids_json(after.effective()),
         "The files no longer agree on where generation stops: " + is + ".");
 }

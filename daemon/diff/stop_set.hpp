@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schemas/snapshot.hpp"
+#include "daemon/diff/sides.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -36,7 +36,13 @@ struct StopSet {
   std::string disagreement() const;
 };
 
-StopSet stop_set(const Snapshot &snapshot);
+StopSet stop_set(const Side &side);
+
+/// What the model type of a config without an end token takes for it.
+std::optional<std::set<std::int64_t>> assumed_stops(const Side &side);
+
+/// The place whose ids hold.
+std::string effective_stop_path(const StopSet &set);
 
 /// "{128001, 128009}".
 std::string shown_ids(const std::optional<std::set<std::int64_t>> &ids);

@@ -2,6 +2,7 @@
 
 #include "daemon/diff/rendered_difference.hpp"
 #include "daemon/jinja/probes.hpp"
+#include "schemas/digest.hpp"
 #include "schemas/json.hpp"
 #include "schemas/text.hpp"
 
@@ -109,6 +110,59 @@ std::vector<Stray> stray_delimiters(std::string_view source) {
   return found;
 }
 
+Renderings render_all(const jinja::Template &chat_template, const Tokens &tokens,
+                      const jinja::Limits &limits) {
+  Renderings all;
+  std::optional<std::string> exhausted;
+  for (const jinja::Probe &probe : jinja::probe_conversations()) {
+    Rendering &rendering = all[probe.id];
+    if (exhausted) {
+      rendering.error = *exhausted;
+      continue;
+    }
+    OrderedJson variables = OrderedJson::parse(probe.variables, nullptr, false);
+    for (const auto &[name, value] : tokens) {
+      variables[name] = value;
+    }
+    auto asked =
+        jinja::render(chat_template, jinja::make_variables(variables), limits, probe_time());
+    if (!asked) {
+      rendering.error = describe(asked.error());
+      if (asked.error().limit) {
+        exhausted = rendering.error;
+      }
+      continue;
+    }
+    rendering.good = true;
+    rendering.text = std::move(asked->output);
+    rendering.body = rendering.text;
+    if (variables["add_generation_prompt"] == true) {
+      variables["add_generation_prompt"] = false;
+      auto plain =
+          jinja::render(chat_template, jinja::make_variables(variables), limits, probe_time());
+      if (plain) {
+        rendering.body = std::move(plain->output);
+      }
+    }
+  }
+  return all;
+}
+
+std::string token(const Tokens &tokens, std::string_view name) {
+  for (const auto &[key, value] : tokens) {
+    if (key == name) {
+      return value;
+    }
+  }
+  return name == "bos_token" ? "<s>" : "";
+}
+
+/// Whether the template writes the beginning-of-sequence token that the tokenizer adds anyway.
+bool doubles_bos(const Rendering &rendering, const Tokens &tokens, bool adds) {
+  const std::string bos = token(tokens, "bos_token");
+  return adds && rendering.good && !bos.empty() && rendering.text.starts_with(bos);
+}
+
 class Comparison {
 public:
   Comparison(std::string_view before, std::string_view after, const TemplateContext &context,
@@ -140,8 +194,8 @@ public:
       return std::move(result_);
     }
     strays();
-    before_ = render_all(*before, context_.tokens_before);
-    after_ = render_all(*after, context_.tokens_after);
+    before_ = render_all(*before, context_.tokens_before, limits_);
+    after_ = render_all(*after, context_.tokens_after, limits_);
     collect();
     if (!result_.findings.empty()) {
       return std::move(result_); // a broken tag says it all: what it renders to is its consequence
@@ -189,43 +243,6 @@ private:
                     "request, others write the broken tag into every prompt.",
                     now.front().delimiter, now.front().line),
         "", now.front().delimiter);
-  }
-
-  Renderings render_all(const jinja::Template &chat_template, const Tokens &tokens) const {
-    Renderings all;
-    std::optional<std::string> exhausted;
-    for (const jinja::Probe &probe : jinja::probe_conversations()) {
-      Rendering &rendering = all[probe.id];
-      if (exhausted) {
-        rendering.error = *exhausted;
-        continue;
-      }
-      OrderedJson variables = OrderedJson::parse(probe.variables, nullptr, false);
-      for (const auto &[name, value] : tokens) {
-        variables[name] = value;
-      }
-      auto asked =
-          jinja::render(chat_template, jinja::make_variables(variables), limits_, probe_time());
-      if (!asked) {
-        rendering.error = describe(asked.error());
-        if (asked.error().limit) {
-          exhausted = rendering.error;
-        }
-        continue;
-      }
-      rendering.good = true;
-      rendering.text = std::move(asked->output);
-      rendering.body = rendering.text;
-      if (variables["add_generation_prompt"] == true) {
-        variables["add_generation_prompt"] = false;
-        auto plain =
-            jinja::render(chat_template, jinja::make_variables(variables), limits_, probe_time());
-        if (plain) {
-          rendering.body = std::move(plain->output);
-        }
-      }
-    }
-    return all;
   }
 
   const Rendering &before(std::string_view probe) const { return before_.find(probe)->second; }
@@ -425,15 +442,6 @@ private:
     show_in(before("single").body, after("single").body);
   }
 
-  static std::string token(const Tokens &tokens, std::string_view name) {
-    for (const auto &[key, value] : tokens) {
-      if (key == name) {
-        return value;
-      }
-    }
-    return name == "bos_token" ? "<s>" : "";
-  }
-
   static std::string without_bos(std::string_view text, const Tokens &tokens) {
     std::string bos = token(tokens, "bos_token");
     return std::string(!bos.empty() && text.starts_with(bos) ? text.substr(bos.size()) : text);
@@ -567,12 +575,8 @@ private:
   }
 
   void double_bos() {
-    auto doubled = [](const Rendering &rendering, const Tokens &tokens, bool adds) {
-      std::string bos = token(tokens, "bos_token");
-      return adds && rendering.good && !bos.empty() && rendering.text.starts_with(bos);
-    };
-    bool old = doubled(before("single"), context_.tokens_before, context_.add_bos_token_before);
-    bool now = doubled(after("single"), context_.tokens_after, context_.add_bos_token_after);
+    bool old = doubles_bos(before("single"), context_.tokens_before, context_.add_bos_token_before);
+    bool now = doubles_bos(after("single"), context_.tokens_after, context_.add_bos_token_after);
     if (old == now) {
       return;
     }
@@ -600,6 +604,27 @@ private:
 };
 
 } // namespace
+
+std::string rendering_digest(std::string_view text,
+                             const std::vector<std::pair<std::string, std::string>> &tokens,
+                             bool add_bos, const jinja::Limits &limits) {
+  jinja::Limits small = limits;
+  small.fuel_steps = std::min(limits.fuel_steps, probe_fuel);
+  const auto parsed = jinja::parse(text, small);
+  if (!parsed)
+    return "does not parse";
+  const Renderings all = render_all(*parsed, tokens, small);
+  std::string made = fmt::format("{} stray\n", stray_delimiters(text).size());
+  for (const jinja::Probe &probe : jinja::probe_conversations()) {
+    const Rendering &rendering = all.find(probe.id)->second;
+    if (probe.ordinary)
+      made +=
+          rendering.good ? rendering.text + '\0' + rendering.body + '\0' : std::string("\0fails");
+    if (probe.id == "single" && doubles_bos(rendering, tokens, add_bos))
+      made += "twice";
+  }
+  return sha256_hex(made);
+}
 
 TemplateComparison compare_templates(std::string_view before, std::string_view after,
                                      const TemplateContext &context, const jinja::Limits &limits) {

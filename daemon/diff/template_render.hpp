@@ -66,4 +66,10 @@ TemplateComparison compare_templates(std::string_view before, std::string_view a
                                      const TemplateContext &context,
                                      const jinja::Limits &limits = {});
 
+/// A digest of what a template makes of the ordinary probe conversations: equal for templates that
+/// no request can tell apart. Pure; hostile templates end within the limits.
+std::string rendering_digest(std::string_view text,
+                             const std::vector<std::pair<std::string, std::string>> &tokens,
+                             bool add_bos, const jinja::Limits &limits = {});
+
 } // namespace headwater::diff

@@ -1,6 +1,5 @@
 #include "daemon/diff/effective_templates.hpp"
 #include "daemon/diff/subjects.hpp"
-#include "daemon/diff/tokenizer_class.hpp"
 #include "schemas/text.hpp"
 
 #include <algorithm>
@@ -15,41 +14,14 @@ namespace {
 
 using read::FileRole;
 
-std::vector<std::pair<std::string, std::string>> special_tokens(const Snapshot &snapshot) {
-  std::vector<std::pair<std::string, std::string>> tokens;
-  const Document map = read_document(snapshot, "special_tokens_map.json");
-  const Document config = read_document(snapshot, "tokenizer_config.json");
-  for (const char *key :
-       {"bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token"})
-    for (const Json *source : {config.json.get(), map.json.get()}) {
-      const auto at = source->find(key);
-      if (at == source->end())
-        continue;
-      const Json &value = at->is_object() && at->contains("content") ? (*at)["content"] : *at;
-      if (value.is_string()) {
-        tokens.emplace_back(key, value.get<std::string>());
-        break;
-      }
-    }
-  return tokens;
-}
-
-bool adds_bos(const Snapshot &snapshot) {
-  const Document config = read_document(snapshot, "tokenizer_config.json");
-  const auto at = config.json->find("add_bos_token");
-  if (at != config.json->end() && at->is_boolean())
-    return at->get<bool>();
-  const auto type = config.json->find("tokenizer_class");
-  return type != config.json->end() && type->is_string() &&
-         adds_bos_by_default(type->get_ref<const std::string &>()).value_or(false);
-}
-
 TemplateContext context_of(const Sides &sides) {
+  TemplateTokens before = template_tokens(sides.before);
+  TemplateTokens after = template_tokens(sides.after);
   TemplateContext context;
-  context.tokens_before = special_tokens(sides.before);
-  context.tokens_after = special_tokens(sides.after);
-  context.add_bos_token_before = adds_bos(sides.before);
-  context.add_bos_token_after = adds_bos(sides.after);
+  context.tokens_before = std::move(before.tokens);
+  context.tokens_after = std::move(after.tokens);
+  context.add_bos_token_before = before.add_bos;
+  context.add_bos_token_after = after.add_bos;
   return context;
 }
 

@@ -97,8 +97,7 @@ void compare_formats(const std::string &folder, const FolderFormats &formats_, b
             where, listed(lost), joined(after)));
 }
 
-void compare_contents(const Sides &sides, const FilePair &file, const Format &format,
-                      Changes &changes) {
+void compare_contents(const Sides &sides, const FilePair &file, Changes &changes) {
   const auto note = [&](std::string_view kind, std::string sentence) {
     changes.push_back(make_change(kind, file.path, id_text(file.before), id_text(file.after),
                                   std::move(sentence)));
@@ -125,9 +124,10 @@ void compare_contents(const Sides &sides, const FilePair &file, const Format &fo
                        file.path, problem));
     return;
   }
-  const Result<read::TokenizerFacts> after = format.reader(*new_bytes);
+  const Result<read::TokenizerFacts> &after = *sides.after.facts.files.at(file.path)->tokenizer;
   if (!after) {
-    const bool was_bad = old_bytes != nullptr && !format.reader(*old_bytes);
+    const bool was_bad =
+        old_bytes != nullptr && !*sides.before.facts.files.at(file.path)->tokenizer;
     return note(was_bad ? "tokenizer.unreadable" : "tokenizer.malformed",
                 fmt::format("{} does not load: {}.", file.path, plain_text(after.error().message)));
   }
@@ -136,7 +136,7 @@ void compare_contents(const Sides &sides, const FilePair &file, const Format &fo
   if (old_bytes == nullptr)
     return note("tokenizer.unreadable",
                 fmt::format("{} differs and was not compared: {}.", file.path, problem));
-  const Result<read::TokenizerFacts> before = format.reader(*old_bytes);
+  const Result<read::TokenizerFacts> &before = *sides.before.facts.files.at(file.path)->tokenizer;
   if (!before)
     return note("tokenizer.unreadable",
                 fmt::format("{} can be read now and could not before, so it was not compared: {}.",
@@ -149,6 +149,12 @@ void compare_contents(const Sides &sides, const FilePair &file, const Format &fo
 }
 
 } // namespace
+
+Result<read::TokenizerFacts> read_tokenizer(read::FileRole role, std::string_view bytes) {
+  const Format *format = format_of(role);
+  return format != nullptr ? format->reader(bytes)
+                           : fail(Errc::malformed, "it is no tokenizer file");
+}
 
 void diff_tokenizer(const Sides &sides, Changes &changes) {
   std::map<std::string, FolderFormats> folders;
@@ -166,7 +172,7 @@ void diff_tokenizer(const Sides &sides, Changes &changes) {
     if (file.after == nullptr)
       folder.removed.insert(file.path);
     if (file.differs && file.after != nullptr)
-      compare_contents(sides, file, *format, changes);
+      compare_contents(sides, file, changes);
   }
   for (const auto &[folder, both] : folders)
     if (!both.added.empty() || !both.removed.empty())

@@ -39,4 +39,8 @@ std::optional<bool> adds_bos_by_default(std::string_view tokenizer_class) {
   return std::nullopt;
 }
 
+std::string tokenizer_stem(std::string_view name) {
+  return std::string(stem(name));
+}
+
 } // namespace headwater::diff

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace headwater::diff {
@@ -15,5 +16,8 @@ bool is_byte_level(std::string_view tokenizer_class);
 /// Whether two names are one tokenizer, loaded by other code: the fast form of a class, or what
 /// newer libraries call any tokenizer.json.
 bool same_tokenizer_class(std::string_view one, std::string_view other);
+
+/// A class's name without what does not tell tokenizers apart.
+std::string tokenizer_stem(std::string_view name);
 
 } // namespace headwater::diff

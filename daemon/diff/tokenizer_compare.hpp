@@ -12,6 +12,9 @@ namespace headwater::diff {
 bool compare_tokenizers(const std::string &path, const read::TokenizerFacts &before,
                         const read::TokenizerFacts &after, Changes &changes);
 
+/// Reads a tokenizer file of any format. Errors: malformed.
+Result<read::TokenizerFacts> read_tokenizer(read::FileRole role, std::string_view bytes);
+
 /// What differs between two lists of added tokens.
 bool compare_added_tokens(const std::string &path, const std::vector<read::AddedToken> &before,
                           const std::vector<read::AddedToken> &after, Changes &changes);

@@ -1,3 +1,5 @@
+#include "daemon/diff/tokenizer_settings.hpp"
+
 #include "daemon/diff/tokenizer_class.hpp"
 #include "daemon/diff/tokenizer_compare.hpp"
 #include "schemas/text.hpp"
@@ -65,23 +67,6 @@ constexpr auto settings = std::to_array<SettingKey>({
     {"unsloth_version", "config.provenance", ""},
 });
 
-/// A token is written as its text or as an object with flags.
-std::optional<std::string> token_text(const Json *value) {
-  if (value == nullptr)
-    return std::nullopt;
-  if (value->is_string())
-    return value->get<std::string>();
-  if (value->is_object())
-    if (const auto content = value->find("content");
-        content != value->end() && content->is_string())
-      return content->get<std::string>();
-  return std::nullopt;
-}
-
-bool is_role(std::string_view key) {
-  return key.ends_with("_token") && !key.starts_with("add_");
-}
-
 read::AddedToken added_token(std::int64_t id, const Json &value) {
   read::AddedToken token;
   token.id = id;
@@ -117,14 +102,14 @@ std::vector<read::AddedToken> decoder_tokens(const Json &decoder) {
   return tokens;
 }
 
-bool no_bound(const Json &value) {
-  return value.is_number() && value.get<double>() > 1e29;
-}
+constexpr const char *old_specials = "additional_special_tokens";
+constexpr const char *new_specials = "extra_special_tokens";
 
 class Settings {
 public:
-  Settings(const Sides &sides, const FilePair &file, Changes &changes)
-      : sides_(sides), path_(file.path), folder_(read::folder_of(file.path)), changes_(changes) {}
+  Settings(const Sides &sides, const FilePair &file, const Judge &judge, Changes &changes)
+      : sides_(sides), path_(file.path), folder_(read::folder_of(file.path)), judge_(judge),
+        changes_(changes) {}
 
   void compare(const Json &before, const Json &after) {
     std::set<std::string> keys;
@@ -132,9 +117,9 @@ public:
       keys.insert(key);
     for (const auto &[key, value] : after.items())
       keys.insert(key);
-    const bool renamed = told_specials_renamed(before, after);
+    const bool told = told_specials(before, after);
     for (const std::string &key : keys) {
-      if (renamed && (key == old_specials || key == new_specials))
+      if (told && (key == old_specials || key == new_specials))
         continue;
       const auto left = before.find(key);
       const auto right = after.find(key);
@@ -143,37 +128,27 @@ public:
   }
 
 private:
-  static constexpr const char *old_specials = "additional_special_tokens";
-  static constexpr const char *new_specials = "extra_special_tokens";
-
-  /// The list of further special tokens goes by another name in newer libraries. True when it was
-  /// told that it moved there (or back) with the same tokens.
-  bool told_specials_renamed(const Json &before, const Json &after) {
-    if (before.contains(old_specials) == after.contains(old_specials))
+  /// The list of further special tokens goes by another name in newer libraries, and its tokens by
+  /// another form. True when it was told that they are the same.
+  bool told_specials(const Json &before, const Json &after) {
+    const Json tokens = further_specials(before);
+    if (tokens.empty() || tokens != further_specials(after))
       return false;
-    const auto tokens = [](const Json &config) {
-      std::vector<std::optional<std::string>> texts;
-      for (const char *key : {old_specials, new_specials})
-        if (const auto list = config.find(key);
-            list != config.end() && !list->empty() && !list->is_null()) {
-          if (!list->is_array())
-            return std::vector<std::optional<std::string>>{std::nullopt};
-          for (const Json &token : *list)
-            texts.push_back(token_text(&token));
-        }
-      return texts;
+    const auto name_of = [](const Json &config) {
+      return config.contains(new_specials) && !config[new_specials].empty() ? new_specials
+                                                                            : old_specials;
     };
-    const auto was = tokens(before);
-    if (was.empty() || was != tokens(after) ||
-        !std::ranges::all_of(was, [](const auto &text) { return text.has_value(); }))
+    const char *from = name_of(before);
+    const char *to = name_of(after);
+    const Json &was = before[from];
+    const Json &is = after[to];
+    if (from == to && was == is)
       return false;
-    const bool forth = before.contains(old_specials);
-    const Json &list = forth ? after[new_specials] : before[new_specials];
-    const char *from = forth ? old_specials : new_specials;
-    const char *to = forth ? new_specials : old_specials;
-    add("tokenizer.serialised-form", to, &list, &list,
-        fmt::format("{} is now called {}; the {} are the same.", from, to,
-                    counted(was.size(), "token")));
+    add("tokenizer.serialised-form", to, &was, &is,
+        from == to ? fmt::format("{} is written in another form; the {} are the same.", to,
+                                 counted(tokens.size(), "token"))
+                   : fmt::format("{} is now called {}; the {} are the same.", from, to,
+                                 counted(tokens.size(), "token")));
     return true;
   }
 
@@ -184,51 +159,40 @@ private:
                                    b != nullptr ? json_text(*b) : "null", std::move(sentence)));
   }
 
+  bool moves(const std::string &key, std::string_view inside = {}) const {
+    return judge_.moves("tokenizer", path_ + "#/" + pointer_key(key) + std::string(inside));
+  }
+
   void one(const std::string &key, const Json *a, const Json *b) {
     if (key == "chat_template" || key == "auto_map" || (a != nullptr && b != nullptr && *a == *b))
       return;
     if (key == "added_tokens_decoder")
       return decoder(a, b);
-    if (key == "model_max_length" && (a == nullptr || no_bound(*a)) &&
-        (b == nullptr || no_bound(*b)))
-      return stated(key, a, b);
-    if (is_role(key))
+    if (is_token_role(key))
       return role(key, a, b);
-    if (key.ends_with("_token_id"))
-      return add("tokenizer.special-ids", key, a, b,
-                 describe("", {path_, key, a, b}) + " Some loaders take the id from here.");
-    const auto row = std::ranges::find(settings, key, &SettingKey::key);
-    if (row == settings.end())
-      return add("tokenizer.setting", key, a, b, describe("", {path_, key, a, b}));
-    if (!row->without.empty()) {
-      const Json without = Json::parse(row->without);
-      const auto says_nothing = [&](const Json *value) {
-        return value == nullptr || *value == without ||
-               (value->is_structured() && value->empty() && without.is_structured());
-      };
-      if (says_nothing(a) && says_nothing(b))
-        return stated(key, a, b);
-    }
-    if (a == nullptr ? b->is_null() : b == nullptr && a->is_null())
-      return stated(key, a, b);
-    if ((a == nullptr || b == nullptr) && holds_for_the_class(key, a != nullptr ? *a : *b))
-      return stated(key, a, b);
-    if (key == "tokenizer_class" && same_class(a, b))
+    const std::string kind = setting_kind(key);
+    const bool cosmetic = find_change_kind(kind)->impact == Impact::cosmetic;
+    const bool moved = key == new_specials ? moves(old_specials) : moves(key);
+    if (!cosmetic && !moved && key == "tokenizer_class" && a != nullptr && b != nullptr)
       return add(
           "tokenizer.serialised-form", key, a, b,
           fmt::format("tokenizer_class {} became {}: the same tokenizer, loaded by other code.",
                       shown(*a), shown(*b)));
+    if (!cosmetic && !moved)
+      return stated(key, a, b);
     std::string sentence = describe("", {path_, key, a, b});
-    if (row->kind == "tokenizer.class")
+    if (kind == "tokenizer.class")
       sentence +=
           weights_same() ? " Token ids may differ, weights identical." : " Token ids may differ.";
-    else if (row->kind == "tokenizer.add-bos" || row->kind == "tokenizer.add-eos")
+    else if (kind == "tokenizer.add-bos" || kind == "tokenizer.add-eos")
       sentence += " Ids of existing text can change at its ends.";
-    else if (row->kind == "tokenizer.decoder")
+    else if (kind == "tokenizer.decoder")
       sentence += " Ids of existing text cannot change; text made from ids may.";
-    else if (row->kind == "tokenizer.text-option")
+    else if (kind == "tokenizer.text-option")
       sentence += " Ids of existing text may change.";
-    add(row->kind, key, a, b, std::move(sentence));
+    else if (kind == "tokenizer.special-ids")
+      sentence += " Some loaders take the id from here.";
+    add(kind, key, a, b, std::move(sentence));
   }
 
   bool weights_same() const {
@@ -236,28 +200,6 @@ private:
       return file.differs && (file.role == FileRole::safetensors || file.role == FileRole::gguf ||
                               file.role == FileRole::pickle);
     });
-  }
-
-  /// What the tokenizer's class does where its config is silent.
-  bool holds_for_the_class(const std::string &key, const Json &value) const {
-    std::string name;
-    for (const Snapshot *side : {&sides_.before, &sides_.after}) {
-      const Document document = read_document(*side, path_);
-      if (const auto at = document.json->find("tokenizer_class");
-          name.empty() && at != document.json->end() && at->is_string())
-        name = at->get<std::string>();
-    }
-    if (key == "add_bos_token") {
-      const std::optional<bool> adds = adds_bos_by_default(name);
-      return adds && value == Json(*adds);
-    }
-    return key == "add_prefix_space" && is_byte_level(name) && value == Json(false);
-  }
-
-  static bool same_class(const Json *a, const Json *b) {
-    return a != nullptr && b != nullptr && a->is_string() && b->is_string() &&
-           same_tokenizer_class(a->get_ref<const std::string &>(),
-                                b->get_ref<const std::string &>());
   }
 
   void stated(const std::string &key, const Json *a, const Json *b) {
@@ -270,7 +212,7 @@ private:
     const std::optional<std::string> from = token_text(a);
     const std::optional<std::string> to = token_text(b);
     if (from == to) {
-      if (a != nullptr && b != nullptr && a->is_object() && b->is_object())
+      if (a != nullptr && b != nullptr && moves(key, from ? "/flags" : ""))
         return add("tokenizer.added-token-flags", key, a, b,
                    fmt::format("{} is the same token, its flags differ: {} became {}.",
                                plain_text(key, 60), shown(*a), shown(*b)));
@@ -280,17 +222,17 @@ private:
                                plain_text(key, 60)));
       return stated(key, a, b);
     }
+    const bool a_stop = key == "eos_token" && folder_.empty();
     // The older special_tokens_map.json holds where tokenizer_config.json says nothing.
-    const auto by_map = [&](const Snapshot &snapshot) {
-      const Document map =
-          read_document(snapshot, std::string(folder_) + "special_tokens_map.json");
-      const auto at = map.json->find(key);
-      return at != map.json->end() ? token_text(&*at) : std::optional<std::string>();
+    const auto by_map = [&](const Side &side) {
+      return token_text(*read_document(side, std::string(folder_) + "special_tokens_map.json").json,
+                        key.c_str());
     };
-    if ((a == nullptr && by_map(sides_.before) == to) ||
-        (b == nullptr && by_map(sides_.after) == from))
+    if (a_stop ? (a == nullptr && by_map(sides_.before) == to) ||
+                     (b == nullptr && by_map(sides_.after) == from)
+               : !moves(key))
       return stated(key, a, b);
-    if (key == "eos_token" && folder_.empty() && find_file(sides_.before, path_) != nullptr)
+    if (a_stop && find_file(sides_.before, path_) != nullptr)
       return; // told with the stop set
     add("tokenizer.special-token", key, a, b,
         fmt::format("{}: {} became {}.", plain_text(key, 60), from ? shown_text(*from) : "nothing",
@@ -304,7 +246,7 @@ private:
                                 decoder_tokens(*b), changes_))
         add("tokenizer.setting", "added_tokens_decoder", a, b,
             "added_tokens_decoder differs in keys that we do not know.");
-    } else if (find_file(b == nullptr ? sides_.after : sides_.before, tokenizer) != nullptr) {
+    } else if (find_file(a != nullptr ? sides_.before : sides_.after, tokenizer) != nullptr) {
       add("tokenizer.default-stated", "added_tokens_decoder", a, b,
           fmt::format("added_tokens_decoder was {}; tokenizer.json lists the added tokens.",
                       b != nullptr ? "added" : "removed"));
@@ -319,15 +261,44 @@ private:
   const Sides &sides_;
   const std::string &path_;
   std::string_view folder_;
+  const Judge &judge_;
   Changes &changes_;
 };
 
-/// The legacy map of roles: where tokenizer_config.json states a role, the map has no say.
+/// A key of the legacy map of roles: where tokenizer_config.json states a role, the map has no say.
+void compare_role_of_map(const Sides &sides, const std::string &path, const std::string &key,
+                         const Json *was, const Json *is, const Judge &judge, Changes &changes) {
+  const std::string folder(read::folder_of(path));
+  const std::string config = folder + "tokenizer_config.json";
+  const Json &left = *read_document(sides.before, config).json;
+  const Json &right = *read_document(sides.after, config).json;
+  const bool overruled = left.contains(key) && right.contains(key);
+  const bool same =
+      was != nullptr && is != nullptr && token_text(was) && token_text(was) == token_text(is);
+  if (key == "eos_token" && !same && folder.empty())
+    return; // told with the stop set
+  const std::string effective = config + "#/" + pointer_key(key);
+  const std::string place = path + "#/" + pointer_key(key);
+  std::string kind = "tokenizer.default-stated";
+  if (same)
+    kind = !overruled && judge.moves("tokenizer", effective + "/flags")
+               ? "tokenizer.added-token-flags"
+               : "tokenizer.serialised-form";
+  else if (judge.moves("tokenizer", place))
+    kind = "tokenizer.setting";
+  else if (!left.contains(key) && !right.contains(key) && judge.moves("tokenizer", effective))
+    kind = "tokenizer.special-token";
+  else if (was != nullptr && is != nullptr && same_token(*was, *is))
+    kind = "tokenizer.serialised-form";
+  std::string sentence = describe("", {path, key, was, is});
+  if (overruled)
+    sentence += " tokenizer_config.json states this role, and holds.";
+  changes.push_back(make_change(kind, place, was != nullptr ? json_text(*was) : "null",
+                                is != nullptr ? json_text(*is) : "null", std::move(sentence)));
+}
+
 void compare_map(const Sides &sides, const FilePair &file, const Json &before, const Json &after,
-                 Changes &changes) {
-  const std::string config = std::string(read::folder_of(file.path)) + "tokenizer_config.json";
-  const Document left = read_document(sides.before, config);
-  const Document right = read_document(sides.after, config);
+                 const Judge &judge, Changes &changes) {
   std::set<std::string> keys;
   for (const auto &[key, value] : before.items())
     keys.insert(key);
@@ -338,52 +309,48 @@ void compare_map(const Sides &sides, const FilePair &file, const Json &before, c
     const auto b = after.find(key);
     const Json *was = a != before.end() ? &*a : nullptr;
     const Json *is = b != after.end() ? &*b : nullptr;
-    if (was != nullptr && is != nullptr && *was == *is)
-      continue;
-    const bool overruled = left.json->contains(key) && right.json->contains(key);
-    const bool same_token =
-        was != nullptr && is != nullptr && token_text(was) && token_text(was) == token_text(is);
-    if (key == "eos_token" && !same_token && read::folder_of(file.path).empty())
-      continue; // told with the stop set
-    std::string kind = "tokenizer.special-token";
-    if (same_token)
-      kind = was->is_object() && is->is_object() ? "tokenizer.added-token-flags"
-                                                 : "tokenizer.serialised-form";
-    else if (overruled)
-      kind = "tokenizer.setting";
-    else if (was == nullptr || is == nullptr)
-      kind = "tokenizer.default-stated";
-    std::string sentence = describe("", {file.path, key, was, is});
-    if (overruled)
-      sentence += " tokenizer_config.json states this role, and holds.";
-    changes.push_back(make_change(kind, file.path + "#/" + pointer_key(key),
-                                  was != nullptr ? json_text(*was) : "null",
-                                  is != nullptr ? json_text(*is) : "null", std::move(sentence)));
+    if (was == nullptr || is == nullptr || *was != *is)
+      compare_role_of_map(sides, file.path, key, was, is, judge, changes);
   }
 }
 
-/// A map of roles that came beside a tokenizer_config.json: where the two name other tokens,
-/// software differs in which it takes. True when one was told.
-bool compare_new_map(const std::string &path, const Json &map, const Json &config,
-                     Changes &changes) {
-  const bool at_root = read::folder_of(path).empty();
+/// A map of roles that came or went as a whole: where it and tokenizer_config.json name other
+/// tokens, software differs in which it takes; where it alone names one, that one came or went.
+/// True when something was told.
+bool compare_whole_map(const Sides &sides, const std::string &path, const Json &map, bool came,
+                       const Judge &judge, Changes &changes) {
+  const std::string folder(read::folder_of(path));
+  const std::string config_path = folder + "tokenizer_config.json";
+  const Json &config = *read_document(came ? sides.after : sides.before, config_path).json;
+  const Json &without = *read_document(came ? sides.before : sides.after, config_path).json;
+  const auto add = [&](std::string_view kind, const std::string &key, const Json &value,
+                       std::string sentence) {
+    changes.push_back(make_change(kind, path + "#/" + pointer_key(key),
+                                  came ? "null" : json_text(value),
+                                  came ? json_text(value) : "null", std::move(sentence)));
+  };
   bool told = false;
   for (const auto &[key, value] : map.items()) {
+    const bool stop = key == "eos_token" && folder.empty();
     const auto stated = config.find(key);
     const std::optional<std::string> by_map = token_text(&value);
     const std::optional<std::string> by_config =
         stated != config.end() ? token_text(&*stated) : std::nullopt;
-    if (!by_map || !by_config || by_map == by_config)
-      continue;
-    told = true;
-    changes.push_back(make_change(key == "eos_token" && at_root ? "stop-set.disagreement"
-                                                                : "tokenizer.special-token",
-                                  path + "#/" + pointer_key(key), "null", json_text(value),
-                                  fmt::format("{} was added and says that {} is {}; "
-                                              "tokenizer_config.json says {}: which holds depends "
-                                              "on the software that loads them.",
-                                              plain_text(path), plain_text(key, 60),
-                                              shown_text(*by_map), shown_text(*by_config))));
+    if (by_map && by_config && by_map != by_config && (came || !stop)) {
+      told = true;
+      add(stop ? "stop-set.disagreement" : "tokenizer.special-token", key, value,
+          fmt::format("{} was {} and {} that {} is {}; tokenizer_config.json says {}: which holds "
+                      "depends on the software that loads them.",
+                      plain_text(path), came ? "added" : "removed", came ? "says" : "said",
+                      plain_text(key, 60), shown_text(*by_map), shown_text(*by_config)));
+    } else if (!stop && stated == config.end() && !without.contains(key) &&
+               judge.moves("tokenizer", config_path + "#/" + pointer_key(key))) {
+      told = true;
+      add("tokenizer.special-token", key, value,
+          fmt::format("{} was {} and alone {} that {} is {}.", plain_text(path),
+                      came ? "added" : "removed", came ? "says" : "said", plain_text(key, 60),
+                      by_map ? shown_text(*by_map) : shown(value)));
+    }
   }
   return told;
 }
@@ -393,6 +360,113 @@ bool is_tokenizer(FileRole role) {
       {FileRole::tokenizer_json, FileRole::sentencepiece, FileRole::tekken, FileRole::tiktoken,
        FileRole::vocabulary_json, FileRole::vocabulary_lines});
   return std::ranges::find(roles, role) != roles.end();
+}
+
+} // namespace
+
+std::optional<std::string> token_text(const Json *value) {
+  if (value == nullptr)
+    return std::nullopt;
+  if (value->is_string())
+    return value->get<std::string>();
+  if (value->is_object())
+    if (const auto content = value->find("content");
+        content != value->end() && content->is_string())
+      return content->get<std::string>();
+  return std::nullopt;
+}
+
+std::optional<std::string> token_text(const Json &object, const char *key) {
+  const auto at = object.find(key);
+  return at != object.end() ? token_text(&*at) : std::nullopt;
+}
+
+bool is_token_role(std::string_view key) {
+  return key.ends_with("_token") && !key.starts_with("add_");
+}
+
+Json token_flags(const Json &value) {
+  if (!value.is_object() || !token_text(&value))
+    return {};
+  const read::AddedToken token = added_token(0, value);
+  return {{"single_word", token.single_word},
+          {"lstrip", token.lstrip},
+          {"rstrip", token.rstrip},
+          {"normalized", token.normalized},
+          {"special", token.special}};
+}
+
+std::string token_value(const Json &value) {
+  const auto one = [](const Json &item) -> Json {
+    const std::optional<std::string> text = token_text(&item);
+    if (!text)
+      return item;
+    const read::AddedToken token = added_token(0, item);
+    if (!token.single_word && !token.lstrip && !token.rstrip)
+      return *text;
+    return Json{{"content", *text},
+                {"single_word", token.single_word},
+                {"lstrip", token.lstrip},
+                {"rstrip", token.rstrip}};
+  };
+  if (!value.is_array())
+    return token_text(&value) ? *token_text(&value) : json_text(value);
+  Json list = Json::array();
+  for (const Json &item : value)
+    list.push_back(one(item));
+  return json_text(list);
+}
+
+bool same_token(const Json &one, const Json &other) {
+  return token_value(one) == token_value(other);
+}
+
+Json further_specials(const Json &config) {
+  Json tokens = Json::array();
+  for (const char *key : {old_specials, new_specials})
+    if (const auto list = config.find(key); list != config.end() && !list->is_null()) {
+      if (!list->is_structured())
+        tokens.push_back(*list);
+      else if (list->is_object() && !list->empty())
+        tokens.push_back(*list);
+      else
+        for (const Json &item : *list)
+          tokens.push_back(token_value(item));
+    }
+  return tokens;
+}
+
+std::string setting_kind(std::string_view key) {
+  const auto row = std::ranges::find(settings, key, &SettingKey::key);
+  return std::string(row != settings.end()           ? row->kind
+                     : key.ends_with("_token_id")    ? "tokenizer.special-ids"
+                     : key == "added_tokens_decoder" ? "tokenizer.added-tokens"
+                                                     : "tokenizer.setting");
+}
+
+bool setting_stands_without(std::string_view key, const Json &value, const Json &config) {
+  const auto row = std::ranges::find(settings, key, &SettingKey::key);
+  if (row == settings.end())
+    return false;
+  if (!row->without.empty()) {
+    const Json without = Json::parse(row->without);
+    if (value == without || (value.is_structured() && value.empty() && without.is_structured()))
+      return true;
+  }
+  if (value.is_null())
+    return true;
+  const auto stated = config.find("tokenizer_class");
+  const std::string name =
+      stated != config.end() && stated->is_string() ? stated->get<std::string>() : std::string();
+  if (key == "add_bos_token") {
+    const std::optional<bool> adds = adds_bos_by_default(name);
+    return adds && value == Json(*adds);
+  }
+  return key == "add_prefix_space" && is_byte_level(name) && value == Json(false);
+}
+
+bool no_bound(const Json &value) {
+  return value.is_number() && value.get<double>() > 1e29;
 }
 
 std::vector<read::AddedToken> listed_tokens(const Json &object) {
@@ -408,12 +482,19 @@ std::vector<read::AddedToken> listed_tokens(const Json &object) {
   return tokens;
 }
 
-} // namespace
+Json added_tokens_json(const std::vector<read::AddedToken> &tokens) {
+  Json list = Json::array();
+  for (const read::AddedToken &token : tokens)
+    list.push_back({token.id, token.content, token.single_word, token.lstrip, token.rstrip,
+                    token.normalized, token.special});
+  return list;
+}
 
 void diff_tokenizer_settings(const Sides &sides, const FilePair &file, Changes &changes) {
   using State = Document::State;
-  const Document before = read_document(sides.before, file.path);
-  const Document after = read_document(sides.after, file.path);
+  const Judge judge(sides.before.facts, sides.after.facts);
+  const Document &before = read_document(sides.before, file.path);
+  const Document &after = read_document(sides.after, file.path);
   const auto note = [&](std::string_view kind, std::string sentence) {
     changes.push_back(make_change(kind, file.path, id_text(file.before), id_text(file.after),
                                   std::move(sentence)));
@@ -432,7 +513,7 @@ void diff_tokenizer_settings(const Sides &sides, const FilePair &file, Changes &
   if (file.role == FileRole::tokenizer_config) {
     if (came && !loadable(sides.before, read::folder_of(file.path)))
       return note("tokenizer.added", fmt::format("{} was added.", file.path));
-    Settings(sides, file, changes)
+    Settings(sides, file, judge, changes)
         .compare(canonical_numbers(*before.json), canonical_numbers(*after.json));
     return;
   }
@@ -449,11 +530,11 @@ void diff_tokenizer_settings(const Sides &sides, const FilePair &file, Changes &
                (role == FileRole::tokenizer_config || is_tokenizer(role));
       });
     };
-    if (came && file.role == FileRole::special_tokens_map &&
-        find_file(sides.before, folder + "tokenizer_config.json") != nullptr &&
-        compare_new_map(file.path, *after.json,
-                        *read_document(sides.after, folder + "tokenizer_config.json").json,
-                        changes))
+    const Side &lacking = came ? sides.before : sides.after;
+    if (file.role == FileRole::special_tokens_map && has_tokenizer(lacking) &&
+        said_elsewhere(lacking) &&
+        compare_whole_map(sides, file.path, came ? *after.json : *before.json, came, judge,
+                          changes))
       return;
     const bool harmless = came ? !has_tokenizer(sides.before) || said_elsewhere(sides.before)
                                : !has_tokenizer(sides.after) || said_elsewhere(sides.after);
@@ -465,7 +546,7 @@ void diff_tokenizer_settings(const Sides &sides, const FilePair &file, Changes &
                                 : "; there is no tokenizer beside it."));
   }
   if (file.role == FileRole::special_tokens_map)
-    return compare_map(sides, file, *before.json, *after.json, changes);
+    return compare_map(sides, file, *before.json, *after.json, judge, changes);
   if (!compare_added_tokens(file.path, listed_tokens(*before.json), listed_tokens(*after.json),
                             changes))
     note("tokenizer.serialised-form",

@@ -149,26 +149,6 @@ std::optional<std::string> digest_of(const Snapshot &snapshot, const FileEntry &
   return std::nullopt;
 }
 
-/// Paths whose digest in the list is not that of the file.
-std::set<std::string> stale(const Snapshot &snapshot, const std::string &list) {
-  std::set<std::string> paths;
-  const std::string *text = bytes_of(snapshot, list);
-  if (text == nullptr)
-    return paths;
-  const std::string folder(read::folder_of(list));
-  for (const auto &[path, digest] : digests_in(*text)) {
-    const FileEntry *file = find_file(snapshot, folder + path);
-    if (file == nullptr)
-      file = find_file(snapshot, path);
-    if (file == nullptr)
-      continue;
-    if (const std::optional<std::string> actual = digest_of(snapshot, *file);
-        actual && *actual != digest)
-      paths.insert(file->path);
-  }
-  return paths;
-}
-
 } // namespace
 
 bool index_names_differ(const Sides &sides, const WeightGroup &before, const WeightGroup &after) {
@@ -240,15 +220,34 @@ void compare_index(const Sides &sides, const WeightGroup &before, const WeightGr
   }
 }
 
+std::set<std::string> stale_digests(const Snapshot &snapshot, const std::string &list) {
+  std::set<std::string> paths;
+  const std::string *text = bytes_of(snapshot, list);
+  if (text == nullptr)
+    return paths;
+  const std::string folder(read::folder_of(list));
+  for (const auto &[path, digest] : digests_in(*text)) {
+    const FileEntry *file = find_file(snapshot, folder + path);
+    if (file == nullptr)
+      file = find_file(snapshot, path);
+    if (file == nullptr)
+      continue;
+    if (const std::optional<std::string> actual = digest_of(snapshot, *file);
+        actual && *actual != digest)
+      paths.insert(file->path);
+  }
+  return paths;
+}
+
 void compare_digest_lists(const Sides &sides, Changes &changes) {
   for (const FilePair &file : sides.files) {
     if (file.role != read::FileRole::digests || file.after == nullptr)
       continue;
-    const std::set<std::string> is = stale(sides.after, file.path);
+    const std::set<std::string> is = stale_digests(sides.after, file.path);
     if (is.empty())
       continue;
     const std::set<std::string> was =
-        file.before != nullptr ? stale(sides.before, file.path) : std::set<std::string>();
+        file.before != nullptr ? stale_digests(sides.before, file.path) : std::set<std::string>();
     if (std::ranges::includes(was, is))
       continue;
     changes.push_back(make_change("weights.manifest-mismatch", file.path, json_text(Json(was)),

@@ -64,12 +64,50 @@ struct WayBack {
   bool to_the_start = false;
 };
 
+/// What a delta told of a subject at medium or above: places, and changes of which no fact knows a
+/// place.
+struct Told {
+  std::set<std::string> places;
+  std::vector<Change> without_place;
+};
+
+/// A place that differs and that no change names counts as told: a life that ends too late is
+/// better than one that ends too early.
+Told told_of(const std::string &subject, const std::vector<Change> &changes,
+             const diff::Facts &before, const diff::Facts &after) {
+  Told told;
+  const diff::Judge judge(before, after);
+  std::set<const Change *> placed;
+  for (const diff::Facts *side : {&before, &after}) {
+    const auto facts = side->subjects.find(subject);
+    if (facts == side->subjects.end())
+      continue;
+    for (const auto &[place, fact] : facts->second) {
+      if (judge.same(subject, place))
+        continue;
+      bool named = false;
+      bool matters = false;
+      for (const Change &change : changes)
+        if (change.subject == subject && diff::tells(change.path, place, fact)) {
+          named = true;
+          matters = matters || change.level >= Level::medium;
+          placed.insert(&change);
+        }
+      if (matters || !named)
+        told.places.insert(place);
+    }
+  }
+  for (const Change &change : changes)
+    if (change.subject == subject && change.level >= Level::medium && !placed.contains(&change))
+      told.without_place.push_back(change);
+  return told;
+}
+
 class Lifecycle {
 public:
-  Lifecycle(const std::vector<Advisory> &known, const Step &step,
-            const std::function<SubjectHashes(const std::string &)> &hashes_at,
+  Lifecycle(const std::vector<Advisory> &known, const Step &step, const FactsAt &facts_at,
             const AdviseOptions &options)
-      : known_(known), step_(step), hashes_at_(hashes_at), options_(options),
+      : known_(known), step_(step), facts_at_(facts_at), options_(options),
         subjects_(advised_subjects(step.delta)) {}
 
   std::vector<Advisory> run() {
@@ -96,42 +134,78 @@ private:
   }
 
   WayBack way_back(const Advisory &advisory, const AffectedEntry &entry) const {
-    const auto now = step_.subject_hashes.find(entry.subject);
-    if (!step_.readable || step_.commitless || now == step_.subject_hashes.end() ||
+    if (!step_.readable || step_.commitless || !step_.facts ||
         !(touches(entry.subject) || moved(entry.subject)))
       return {};
     WayBack way;
+    Told told;
     const Advisory *at = &advisory;
+    const AffectedEntry *told_by = &entry;
     // A chain is as long as there are advisories at most; the bound keeps damaged records from
     // looping.
     for (std::size_t steps = 0; steps <= known_.size(); ++steps) {
-      const SubjectHashes before = hashes_at_(at->from);
-      const auto then = before.find(entry.subject);
-      const bool equal = then != before.end() && then->second == now->second;
+      const FactsOfRevision before = facts_at_(at->from);
+      const FactsOfRevision after = facts_at_(at->to);
       const Advisory *previous = predecessor(known_, entry.subject, *at);
+      if (!before || !after) {
+        // What the revision said is lost: the advisory's own values judge.
+        way.reverted = way.reverted || (at == &advisory && restored(entry));
+        way.to_the_start = way.reverted && previous == nullptr;
+        return way;
+      }
+      Told more = told_of(entry.subject, told_by->changes, *before, *after);
+      told.places.merge(more.places);
+      std::ranges::move(more.without_place, std::back_inserter(told.without_place));
+      const bool equal = holds_again(entry.subject, told, *before);
       way.reverted = way.reverted || equal;
-      way.to_the_start = equal && previous == nullptr;
+      way.to_the_start = equal && previous == nullptr && nothing_new(entry.subject, *before);
       if (previous == nullptr)
         break;
       at = previous;
+      told_by = &*std::ranges::find(at->affected, entry.subject, &AffectedEntry::subject);
     }
     return way;
+  }
+
+  /// True when all that was told of the subject is as it was at `then`.
+  bool holds_again(const std::string &subject, const Told &told, const diff::Facts &then) const {
+    if (told.places.empty() && told.without_place.empty())
+      return false;
+    const diff::Judge judge(then, *step_.facts);
+    return std::ranges::all_of(
+               told.places, [&](const std::string &place) { return judge.same(subject, place); }) &&
+           (told.without_place.empty() ||
+            diff::subject_hash(then, subject) == diff::subject_hash(*step_.facts, subject) ||
+            std::ranges::all_of(told.without_place,
+                                [&](const Change &change) { return undone(change); }));
+  }
+
+  /// True when nothing that the step tells of the subject is another thing than at `then`.
+  bool nothing_new(const std::string &subject, const diff::Facts &then) const {
+    if (!step_.facts_before)
+      return true;
+    const Told told = told_of(subject, step_.delta.changes, *step_.facts_before, *step_.facts);
+    const diff::Judge judge(then, *step_.facts);
+    return std::ranges::all_of(
+        told.places, [&](const std::string &place) { return judge.same(subject, place); });
   }
 
   /// True when each change of the entry that mattered is undone by a change of the step: turned
   /// round, or led on to something that needs no advisory.
   bool restored(const AffectedEntry &entry) const {
     return touches(entry.subject) && std::ranges::all_of(entry.changes, [&](const Change &old) {
-             return old.level < Level::medium ||
-                    std::ranges::any_of(
-                        step_.delta.changes,
-                        [&](const Change &change) {
-                          return change.subject == old.subject && change.path == old.path &&
-                                 change.before_json == old.after_json &&
-                                 (change.after_json == old.before_json ||
-                                  change.level < Level::medium);
-                        });
+             return old.level < Level::medium || undone(old);
            });
+  }
+
+  /// True when a change of the step turns an earlier one round, or leads on to something that needs
+  /// no advisory.
+  bool undone(const Change &old) const {
+    return std::ranges::any_of(step_.delta.changes, [&](const Change &change) {
+      return change.subject == old.subject && change.path == old.path &&
+             change.before_json == old.after_json &&
+             (change.after_json == old.before_json || change.level < Level::medium);
+    });
   }
 
   /// Closes an entry at the step: by `fixed` where the step is a commit behind the introducing one,
@@ -195,10 +269,9 @@ private:
   /// True when the facts of the subject differ, also where no change tells it: a file that could
   /// not be parsed is whole again.
   bool moved(const std::string &subject) const {
-    const auto before = step_.hashes_before.find(subject);
-    const auto now = step_.subject_hashes.find(subject);
-    return before != step_.hashes_before.end() && now != step_.subject_hashes.end() &&
-           before->second != now->second;
+    return step_.facts_before && step_.facts &&
+           diff::subject_hash(*step_.facts_before, subject) !=
+               diff::subject_hash(*step_.facts, subject);
   }
 
   void supersede(AffectedEntry &entry, const std::string &id) {
@@ -296,7 +369,7 @@ private:
 
   const std::vector<Advisory> &known_;
   const Step &step_;
-  const std::function<SubjectHashes(const std::string &)> &hashes_at_;
+  const FactsAt &facts_at_;
   const AdviseOptions &options_;
   std::vector<std::string> subjects_;
   std::vector<std::string> related_ = {};
@@ -314,9 +387,8 @@ std::string sortable_time(TimePoint time) {
 } // namespace
 
 std::vector<Advisory> advise(const std::vector<Advisory> &known, const Step &step,
-                             const std::function<SubjectHashes(const std::string &)> &hashes_at,
-                             const AdviseOptions &options) {
-  return Lifecycle(known, step, hashes_at, options).run();
+                             const FactsAt &facts_at, const AdviseOptions &options) {
+  return Lifecycle(known, step, facts_at, options).run();
 }
 
 Result<void> stamp(std::vector<Advisory> &advisories, std::string_view now,

@@ -1,19 +1,21 @@
 #pragma once
 
+#include "daemon/diff/facts.hpp"
 #include "schemas/advisory.hpp"
 #include "schemas/change.hpp"
 #include "schemas/result.hpp"
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace headwater::track {
 
-/// What each subject's facts hash to at one revision: equal hashes, equal facts.
-using SubjectHashes = std::map<std::string, std::string>;
+/// What a revision says; null where it was not read.
+using FactsOfRevision = std::shared_ptr<const diff::Facts>;
+using FactsAt = std::function<FactsOfRevision(const std::string &)>;
 
 /// One move of a branch, as the life of advisories sees it.
 struct Step {
@@ -23,8 +25,8 @@ struct Step {
   bool parent_was_read = true; ///< false: the change may be older than the revision that has it
   std::string identity_or_name; ///< the hub's _id, else "org/name"
   std::string identity;
-  SubjectHashes subject_hashes = {}; ///< at delta.to
-  SubjectHashes hashes_before = {};  ///< at delta.from
+  FactsOfRevision facts = nullptr;        ///< at delta.to
+  FactsOfRevision facts_before = nullptr; ///< at delta.from
   std::vector<std::string> rewritten_away =
       {}; ///< revisions that this move took off the branch, oldest first
   std::vector<std::string> read_revisions =
@@ -41,11 +43,11 @@ struct AdviseOptions {
 /// entries of `known` that the step reverts, supersedes or restores are closed, open ones grow by
 /// the new revision, and a delta at medium or above makes a new advisory with one entry for each
 /// subject that it changed at that level. Gives the new and the touched advisories; `modified` is
-/// the caller's (stamp). Pure. `hashes_at` gives a stored revision's subject hashes, empty when it
-/// was not read.
+/// the caller's (stamp). Pure. `facts_at` gives what a stored revision says. An entry is reverted
+/// when every place that it told at medium or above says again what it said before; superseded by a
+/// change of medium or above of its subject.
 std::vector<Advisory> advise(const std::vector<Advisory> &known, const Step &step,
-                             const std::function<SubjectHashes(const std::string &)> &hashes_at,
-                             const AdviseOptions &options);
+                             const FactsAt &facts_at, const AdviseOptions &options);
 
 /// Gives each advisory a `modified` of its own, max(now, greatest + 1 ms), rising. Errors: internal
 /// when `greatest` is not a time.

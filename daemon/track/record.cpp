@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -20,28 +21,6 @@ constexpr int crashes_that_quarantine = 2;
 
 std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string hashes_to_text(const SubjectHashes &hashes) {
-  return dump(Json(hashes));
-}
-
-SubjectHashes hashes_from(const std::string &text) {
-  SubjectHashes hashes;
-  const Result<Json> json = parse_json(text);
-  if (!json || !json->is_object())
-    return hashes;
-  for (const auto &[subject, hash] : json->items())
-    if (hash.is_string())
-      hashes.emplace(subject, hash.get<std::string>());
-  return hashes;
-}
-
-SubjectHashes subject_hashes(const Stages &stages, const Snapshot &snapshot) {
-  SubjectHashes hashes;
-  for (const std::string_view subject : subjects())
-    hashes[std::string(subject)] = stages.subject_hash(snapshot, subject);
-  return hashes;
 }
 
 Change rewritten(const Commit &commit, const std::string &branch,
@@ -66,8 +45,8 @@ std::string equal_revision(const std::vector<store::Revision> &revisions, const 
 
 Delta make_delta(Context &context, const store::Repo &repo, const Reading &reading,
                  const Before &before, const Move &move,
-                 const std::vector<store::Revision> &revisions, const std::string &hash) {
-  Delta delta = context.stages.diff(*before.snapshot, *reading.snapshot);
+                 const std::vector<store::Revision> &revisions, const diff::Facts &facts) {
+  Delta delta = context.stages.diff({*before.snapshot, *before.facts}, {*reading.snapshot, facts});
   diff::name_known_bytes(*reading.snapshot, delta.changes);
   delta.repo = repo.name;
   delta.branch = repo.branch;
@@ -80,7 +59,8 @@ Delta make_delta(Context &context, const store::Repo &repo, const Reading &readi
   if (!move.rewritten_away.empty())
     delta.changes.push_back(rewritten(reading.commit, repo.branch, move.rewritten_away));
   if (!delta.changes.empty() && !move.other_code_moved)
-    delta.equals_revision = equal_revision(revisions, hash, before, reading.commit.sha);
+    delta.equals_revision =
+        equal_revision(revisions, diff::fact_hash(facts), before, reading.commit.sha);
   if (!delta.equals_revision.empty())
     delta.changes.push_back(make_change(
         "history.reverted", "", dump(Json(delta.from)), dump(Json(delta.equals_revision)),
@@ -157,12 +137,22 @@ template <class Write>
 Result<std::vector<std::string>> publish(Context &context, const store::Repo &repo,
                                          const Step &step, Write write) {
   const Result<std::vector<Advisory>> before = all_advisories(context, repo);
-  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
-  if (!before || !revisions)
-    return std::unexpected(!before ? before.error() : revisions.error());
-  const auto hashes_at = [&](const std::string &sha) {
-    const auto at = std::ranges::find(*revisions, sha, &store::Revision::sha);
-    return at == revisions->end() ? SubjectHashes() : hashes_from(at->subject_hashes_json);
+  if (!before)
+    return std::unexpected(before.error());
+  // Facts are made of what is stored, by the readers of today: an older version's word is never set
+  // against theirs. Contents that are no longer kept are known where the step has the same.
+  std::map<std::string, FactsOfRevision> made = {{step.delta.from, step.facts_before}};
+  Result<void> loaded;
+  const auto facts_at = [&](const std::string &sha) {
+    const auto [at, is_new] = made.try_emplace(sha);
+    if (is_new || !at->second) {
+      const Result<std::optional<Snapshot>> snapshot = context.store.snapshot(repo.id, sha);
+      if (!snapshot)
+        loaded = std::unexpected(snapshot.error());
+      else if (*snapshot)
+        at->second = context.stages.facts(**snapshot, step.facts.get());
+    }
+    return at->second;
   };
   // Of what was there before the first look the commits' own dates tell how long it stood.
   std::vector<Advisory> known = *before;
@@ -170,8 +160,10 @@ Result<std::vector<std::string>> publish(Context &context, const store::Repo &re
   if (step.delta.backfilled)
     released = let_go(known, step.delta.date);
 
-  Settled settled = settle(advise(known, step, hashes_at, context.options.advise), known, step,
+  Settled settled = settle(advise(known, step, facts_at, context.options.advise), known, step,
                            context.options.settle);
+  if (!loaded)
+    return std::unexpected(loaded.error());
   for (const Advisory &advisory : known)
     if (std::ranges::find(released, advisory.id) != released.end() &&
         std::ranges::find(settled.advisories, advisory.id, &Advisory::id) ==
@@ -238,15 +230,14 @@ Result<Before> load_before(Context &context, const store::Repo &repo, const std:
     }
     before.snapshot = std::make_shared<const Snapshot>(std::move(**snapshot));
     before.plan_json = at->plan_json;
-    before.fact_hash = at->fact_hash;
-    before.subject_hashes = hashes_from(at->subject_hashes_json);
     return before;
   }
   return Before{};
 }
 
 Result<Before> record_revision(Context &context, const store::Repo &repo, const Reading &reading,
-                               const Before &before, const Move &move) {
+                               const Before &known_before, const Move &move) {
+  Before before = known_before;
   // The attempt comes before the first look at the bytes: what crashes us twice is left alone from
   // then on.
   const Result<store::Attempt> attempt = context.store.begin_attempt(repo.id, reading.commit.sha);
@@ -276,15 +267,15 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
     next.snapshot = reading.snapshot;
     next.is_parent = true;
     const std::string problem = reading_problem(*reading.snapshot);
-    const std::string hash = context.stages.fact_hash(*reading.snapshot);
+    if (before.snapshot && !before.facts)
+      before.facts = context.stages.facts(*before.snapshot, nullptr);
+    next.facts = context.stages.facts(*reading.snapshot, before.facts.get());
     if (before.snapshot)
-      write.delta = make_delta(context, repo, reading, before, move, *revisions, hash);
+      write.delta = make_delta(context, repo, reading, before, move, *revisions, *next.facts);
     write.has_delta = before.snapshot && (!move.other_code_moved || !write.delta.changes.empty());
     Result<std::string> plan = context.stages.plan(*reading.snapshot);
     if (plan && write.has_delta && !before.plan_json.empty())
       write.delta.plan_changes = context.stages.plan_changes(before.plan_json, *plan);
-    next.subject_hashes = subject_hashes(context.stages, *reading.snapshot);
-    next.fact_hash = hash;
     next.plan_json = plan ? std::move(*plan) : std::string();
     write.snapshot = reading.snapshot;
     write.names = named_repos(context.stages, *reading.snapshot);
@@ -292,8 +283,8 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
         problem.empty() ? store::RevisionStatus::read : store::RevisionStatus::unreadable;
     write.revision.note = !problem.empty() || plan ? problem : plan.error().message;
     write.revision.plan_json = next.plan_json;
-    write.revision.fact_hash = hash;
-    write.revision.subject_hashes_json = hashes_to_text(next.subject_hashes);
+    write.revision.fact_hash = diff::fact_hash(*next.facts);
+    write.revision.subject_hashes_json = "{}";
     write.revision.delta_level = level_of(write.delta.changes);
     write.revision.change_count = static_cast<std::int64_t>(write.delta.changes.size());
   }
@@ -312,8 +303,8 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
   step.parent_was_read = before.is_parent;
   step.identity = repo.facts.identity;
   step.identity_or_name = repo.facts.identity.empty() ? repo.name : repo.facts.identity;
-  step.subject_hashes = next.subject_hashes;
-  step.hashes_before = before.subject_hashes;
+  step.facts = readable ? next.facts : nullptr;
+  step.facts_before = before.facts;
   step.rewritten_away = move.rewritten_away;
   step.read_revisions = on_branch(*revisions, move.rewritten_away);
   step.now = context.now();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/diff/facts.hpp"
 #include "daemon/track/context.hpp"
 #include "schemas/result.hpp"
 #include "schemas/snapshot.hpp"
@@ -24,8 +25,7 @@ struct Reading {
 struct Before {
   std::shared_ptr<const Snapshot> snapshot = nullptr; ///< null before the first
   std::string plan_json = {};
-  std::string fact_hash = {};
-  SubjectHashes subject_hashes = {};
+  std::shared_ptr<const diff::Facts> facts = nullptr; ///< null until they are needed
   bool is_parent = true; ///< false when commits between could not be read
 };
 

@@ -8,6 +8,7 @@
 #include "schemas/json.hpp"
 #include "schemas/plan.hpp"
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -73,10 +74,13 @@ std::vector<PlanChange> plan_moves(const std::string &before, const std::string 
 Stages real_stages(const feeds::OsvOptions &osv) {
   Stages stages;
   stages.wanted = read::wanted_part;
-  stages.diff = diff::diff;
+  stages.facts = [](const Snapshot &snapshot, const diff::Facts *known) {
+    return std::make_shared<const diff::Facts>(diff::facts_of(snapshot, known));
+  };
+  stages.diff = [](const diff::Side &before, const diff::Side &after) {
+    return diff::diff(before, after);
+  };
   stages.diff_access = diff::diff_access;
-  stages.fact_hash = diff::fact_hash;
-  stages.subject_hash = diff::subject_hash;
   stages.plan = plan_text;
   stages.plan_changes = plan_moves;
   stages.base_models = diff::base_models;

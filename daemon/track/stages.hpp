@@ -1,11 +1,13 @@
 #pragma once
 
+#include "daemon/diff/sides.hpp"
 #include "feeds/osv.hpp"
 #include "schemas/advisory.hpp"
 #include "schemas/change.hpp"
 #include "schemas/snapshot.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +17,10 @@ namespace headwater::track {
 /// The pure stages that a revision goes through. Each takes what the one before it made.
 struct Stages {
   std::function<FilePart(const FileEntry &)> wanted;
-  std::function<Delta(const Snapshot &, const Snapshot &)> diff;
+  /// What a revision says; what did not change is taken from the facts of another one.
+  std::function<std::shared_ptr<const diff::Facts>(const Snapshot &, const diff::Facts *)> facts;
+  std::function<Delta(const diff::Side &, const diff::Side &)> diff;
   std::function<std::vector<Change>(const RepoFacts &, const RepoFacts &)> diff_access;
-  std::function<std::string(const Snapshot &)> fact_hash;
-  std::function<std::string(const Snapshot &, std::string_view)> subject_hash;
   /// The plan as JSON, "" when the revision has no config to plan by; an error is told beside the
   /// revision.
   std::function<Result<std::string>(const Snapshot &)> plan;

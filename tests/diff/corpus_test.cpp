@@ -80,7 +80,7 @@ void put_in_place_of_a_good_file(const std::string &name, const std::string &byt
   }
   diff(after, before);
   EXPECT_TRUE(diff(after, after).changes.empty()) << name;
-  fact_hash(after);
+  fact_hash(facts_of(after));
 }
 
 TEST(BadFiles, GiveAMessageAndNoFalseChange) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -27,6 +29,29 @@ Change change(const std::string &subject, Level level = Level::high,
   return made;
 }
 
+/// What a revision says where each subject has one place, or more: "value;place=value".
+FactsOfRevision facts_of_state(const std::map<std::string, std::string> &state) {
+  diff::Facts facts;
+  for (const auto &[subject, text] : state) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::string_view item = rest.substr(0, rest.find(';'));
+      rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+      const std::size_t equals = item.find('=');
+      const std::string place =
+          equals == std::string_view::npos ? "config.json" : std::string(item.substr(0, equals));
+      facts.subjects[subject][place].value = item.substr(equals + 1);
+    }
+  }
+  return std::make_shared<const diff::Facts>(std::move(facts));
+}
+
+Change change_at(const std::string &path, Level level = Level::high) {
+  Change made = change("config.other", level);
+  made.path = path;
+  return made;
+}
+
 /// A branch as the lifecycle sees it: each revision is a letter with a value for each subject.
 class Branch {
 public:
@@ -34,7 +59,7 @@ public:
 
   void start(char letter, State state) {
     head_ = letter;
-    states_[sha(letter)] = std::move(state);
+    states_[sha(letter)] = facts_of_state(state);
     read_.push_back(sha(letter));
   }
 
@@ -48,7 +73,8 @@ public:
     step.delta.changes = std::move(changes);
     step.identity = "id1";
     step.identity_or_name = "id1";
-    step.subject_hashes = state;
+    step.facts = facts_of_state(state);
+    step.facts_before = states_[sha(head_)];
     step.read_revisions = read_;
     step.now = "2026-06-01T12:00:00Z";
     return step;
@@ -72,7 +98,7 @@ public:
       read_.push_back(step.delta.to);
       if (step.readable) {
         head_ = step.delta.to[0];
-        states_[step.delta.to] = step.subject_hashes;
+        states_[step.delta.to] = step.facts;
       }
     }
     return touched;
@@ -81,6 +107,9 @@ public:
   std::vector<Advisory> commit(char letter, const State &state, std::vector<Change> changes = {}) {
     return apply(step(letter, state, std::move(changes)));
   }
+
+  /// What was stored of a revision can no longer be read.
+  void lose(char letter) { states_.erase(sha(letter)); }
 
   const std::vector<Advisory> &known() const { return known_; }
   const AffectedEntry &entry(std::size_t advisory, const std::string &subject) const {
@@ -96,7 +125,7 @@ public:
 
 private:
   char head_ = '0';
-  std::map<std::string, SubjectHashes> states_;
+  std::map<std::string, FactsOfRevision> states_;
   std::vector<std::string> read_;
   std::vector<Advisory> known_;
 };
@@ -139,7 +168,7 @@ TEST(Advise, TheIdDependsOnTheChangeAlone) {
   EXPECT_EQ(one.commit('b', {}, {change("template")})[0].id, other.apply(step)[0].id);
   Step branched = one.step('b', {}, {change("template")});
   branched.delta.branch = "dev";
-  EXPECT_NE(advise({}, branched, [](const std::string &) { return SubjectHashes(); }, {})[0].id,
+  EXPECT_NE(advise({}, branched, [](const std::string &) { return FactsOfRevision(); }, {})[0].id,
             one.known()[0].id);
 }
 
@@ -224,6 +253,53 @@ TEST(Advise, BackToTheMiddleOfAChainIsStillAChangeForThoseAtItsStart) {
   EXPECT_EQ(branch.known()[1].state, AdvisoryState::reverted);
   EXPECT_EQ(branch.known()[2].state, AdvisoryState::open);
   EXPECT_EQ(branch.known()[2].related, Shas{branch.known()[1].id});
+}
+
+TEST(Advise, ARevertOfWhatWasToldCountsWhateverElseMovedAtLow) {
+  Branch branch;
+  branch.start('a', {{"config.other", "p=1;q=1"}});
+  branch.commit('b', {{"config.other", "p=2;q=2"}}, {change_at("p"), change_at("q", Level::low)});
+  branch.commit('c', {{"config.other", "p=2;q=3"}}, {change_at("q", Level::low)});
+  EXPECT_EQ(branch.open_entries("config.other"), 1);
+  branch.commit('d', {{"config.other", "p=1;q=4"}}, {change_at("p"), change_at("q", Level::low)});
+  ASSERT_EQ(branch.known().size(), 1U);
+  EXPECT_EQ(branch.known()[0].state, AdvisoryState::reverted);
+}
+
+TEST(Advise, AnotherPlaceOfTheSubjectIsNoRevert) {
+  Branch branch;
+  branch.start('a', {{"config.other", "p=1;q=1"}});
+  branch.commit('b', {{"config.other", "p=2;q=1"}}, {change_at("p")});
+  branch.commit('c', {{"config.other", "p=2;q=2"}}, {change_at("q")});
+  ASSERT_EQ(branch.known().size(), 2U);
+  EXPECT_EQ(branch.known()[0].state, AdvisoryState::superseded);
+  branch.commit('d', {{"config.other", "p=1;q=1"}}, {change_at("p"), change_at("q")});
+  EXPECT_EQ(branch.known().size(), 2U);
+  EXPECT_EQ(branch.known()[1].state, AdvisoryState::reverted);
+  EXPECT_EQ(branch.open_entries("config.other"), 0);
+}
+
+TEST(Advise, ARevertThatComesWithAnotherChangeIsBothToldAndClosed) {
+  Branch branch;
+  branch.start('a', {{"config.other", "p=1;q=1"}});
+  branch.commit('b', {{"config.other", "p=2;q=1"}}, {change_at("p")});
+  branch.commit('c', {{"config.other", "p=1;q=2"}}, {change_at("p"), change_at("q")});
+  ASSERT_EQ(branch.known().size(), 2U);
+  EXPECT_EQ(branch.known()[0].state, AdvisoryState::reverted);
+  EXPECT_EQ(branch.known()[1].state, AdvisoryState::open);
+}
+
+TEST(Advise, WhereARevisionIsLostTheAdvisorysOwnValuesJudge) {
+  for (const bool back : {true, false}) {
+    Branch branch;
+    branch.start('a', {{"template", "1"}});
+    branch.commit('b', {{"template", "2"}}, {change("template", Level::high, "1", "2")});
+    branch.lose('a');
+    branch.commit('c', {{"template", back ? "1" : "3"}},
+                  {change("template", Level::high, "2", back ? "1" : "3")});
+    EXPECT_EQ(branch.known()[0].state, back ? AdvisoryState::reverted : AdvisoryState::superseded);
+    EXPECT_EQ(branch.known().size(), back ? 1U : 2U);
+  }
 }
 
 TEST(Advise, AnUnreadableRevisionInheritsItsParentsState) {
@@ -345,7 +421,8 @@ TEST(Advise, WithdrawnRecordsAreLeftAlone) {
   auto made = branch.commit('b', {}, {change("template")});
   made[0].withdrawn = "2026-06-02T00:00:00Z";
   const Step step = branch.step('c', {}, {});
-  EXPECT_TRUE(advise(made, step, [](const std::string &) { return SubjectHashes(); }, {}).empty());
+  EXPECT_TRUE(
+      advise(made, step, [](const std::string &) { return FactsOfRevision(); }, {}).empty());
 }
 
 TEST(Advise, AtMostOneEntryOfASubjectIsOpenWhateverHappens) {

@@ -37,15 +37,13 @@ Stages text_stages() {
     return delta;
   };
   stages.diff_access = diff::diff_access;
-  stages.fact_hash = [](const Snapshot &snapshot) {
-    std::string all;
-    for (const FileEntry &file : snapshot.files)
-      all += file.path + file.oid;
-    return sha1_hex(all);
-  };
-  stages.subject_hash = [](const Snapshot &snapshot, std::string_view subject) {
-    const std::string *text = find_text(snapshot, "chat_template.jinja");
-    return subject == "template" && text != nullptr ? sha1_hex(*text) : std::string("-");
+  stages.facts = [](const Snapshot &snapshot, const diff::Facts *) {
+    diff::Facts facts;
+    for (const FileEntry &file : snapshot.files) {
+      const std::string subject = file.path == "chat_template.jinja" ? "template" : "config.other";
+      facts.subjects[subject][file.path].value = file.oid;
+    }
+    return std::make_shared<const diff::Facts>(std::move(facts));
   };
   stages.plan = [](const Snapshot &snapshot) -> Result<std::string> {
     const std::string *config = find_text(snapshot, "config.json");
