@@ -98,12 +98,14 @@ private:
         told_by_another_name(key, *a, *b, pointer);
       return;
     }
-    if (a != nullptr && b != nullptr && a->is_object() && b->is_object() && key != "id2label" &&
-        key != "label2id")
-      return compare(*a, *b, pointer, config_group(group, key));
     const std::string kind = config_kind(key, a, b, group);
     const ChangeKind &row = *find_change_kind(kind);
-    if (row.impact != Impact::cosmetic && !judge_.moves(row.subject, path_ + "#" + pointer))
+    const bool moves = judge_.moves(row.subject, path_ + "#" + pointer);
+    // An object that stands in for the one at the top is told as a whole.
+    if (a != nullptr && b != nullptr && a->is_object() && b->is_object() && key != "id2label" &&
+        key != "label2id" && !moves)
+      return compare(*a, *b, pointer, config_group(group, key));
+    if (row.impact != Impact::cosmetic && !moves)
       return told_without_effect(kind, key, a, b, pointer);
     if (kind == "config.unknown" && ++unknown_ > most_unknown_keys)
       return;

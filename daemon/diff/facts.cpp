@@ -181,7 +181,7 @@ std::string subject_hash(const Facts &facts, std::string_view subject) {
   std::string text;
   if (places != facts.subjects.end())
     for (const auto &[place, fact] : places->second)
-      if (fact.force == Force::holds)
+      if (fact.force == Force::holds || fact.force == Force::said_elsewhere)
         text += place + '\0' + fact.value + '\0';
   return std::string(readers) + sha256_hex(text);
 }

@@ -38,6 +38,7 @@ struct Document {
 enum class Force : std::uint8_t {
   holds,          ///< without it, something else holds
   stands_without, ///< the same holds without it; another value would not
+  said_elsewhere, ///< another place has it too, as far as both speak
   no_effect,      ///< whatever its value
 };
 

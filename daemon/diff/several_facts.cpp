@@ -123,7 +123,7 @@ private:
     fact.first_upload = true;
     if (key == "added_tokens_decoder") {
       if (has(std::string(read::folder_of(path)) + "tokenizer.json"))
-        fact.force = Force::stands_without;
+        fact.force = Force::said_elsewhere;
       return add("tokenizer", place, std::move(fact));
     }
     const std::string kind = setting_kind(key);
@@ -149,7 +149,7 @@ private:
       return;
     if (const Json flags = token_flags(value); !flags.is_null()) {
       Fact fact = value_of(json_text(flags), where);
-      fact.force = Force::stands_without;
+      fact.force = Force::said_elsewhere;
       fact.first_upload = true;
       add("tokenizer", place + "/flags", std::move(fact));
     }
@@ -169,7 +169,7 @@ private:
       fact.unread = document.state == Document::State::unread;
     }
     if (has(folder + "tokenizer_config.json") || has(folder + "tokenizer.json"))
-      fact.force = Force::stands_without;
+      fact.force = Force::said_elsewhere;
     add("tokenizer", path, std::move(fact));
   }
 
@@ -235,7 +235,7 @@ private:
       return;
     if (const auto fact = places->second.find(path + "#/quantization_config");
         fact != places->second.end())
-      fact->second.force = Force::stands_without;
+      fact->second.force = Force::said_elsewhere;
   }
 
   // --- weights ---
@@ -289,10 +289,10 @@ private:
                                                      : "special_tokens_map.json#/eos_token");
       fact.under = "stops in tokenizer_config.json";
       if (set.tokenizer_id && set.effective() && set.effective()->contains(*set.tokenizer_id))
-        fact.force = Force::stands_without;
+        fact.force = Force::said_elsewhere;
       add("stop-set", "stop of the tokenizer", std::move(fact));
     }
-    if (set.map_text && by_tokenizer) {
+    if (set.map_text) {
       Fact fact = value_of(*set.map_text, "special_tokens_map.json#/eos_token");
       fact.under = "stops in special_tokens_map.json";
       add("stop-set", "stop of the map", std::move(fact));
