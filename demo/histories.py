@@ -1,6 +1,6 @@
 """The histories that the demo replays: one function a repo, each revision with what a tracker must say of it.
 
-`kinds` names the changes that must be among those found, `advisory` whether one is due. Dates decide in which order the
+`kinds` names all kinds of change that must be found, of every level, and no other may be; `advisory` whether one is due. Dates decide in which order the
 revisions of all repos come (the last LIVE_STEPS of them while a person watches).
 """
 import models
@@ -74,7 +74,9 @@ def brook():
         "README.md": texts.card("brook-30b-a3b", "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "other", "\nNow with a word on how it was made.\n")})
     r.revision("2026-04-21T15:10:00Z", "Move the chat template to its own file", {
         "tokenizer_config.json": texts.tokenizer_config(SMALL_TOKENS, "<|bos|>", "<|eos|>"),
-        "chat_template.jinja": texts.template()}, ["template.moved"])
+        "chat_template.jinja": texts.template()},
+        # The card's edit before it changed no fact: the content is that of the first upload as well, and this is told.
+        ["template.moved", "history.reverted"])
     r.revision("2026-10-20T08:30:00Z", "Let the answer open with its reasoning", {
         "chat_template.jinja": texts.template(prompt="<|turn|>assistant\\n<think>\\n")}, ["template.generation-prompt"], True)
     return r
@@ -125,7 +127,7 @@ def kingfisher():
     resaved.update(dtype="bfloat16", rope_parameters={**models.LLAMA3_ROPE, "rope_theta": 500000.0},
                    transformers_version="5.2.0")
     r.revision("2026-09-09T08:00:00Z", "Save with transformers 5", {"config.json": texts.dump(dict(sorted(resaved.items())))},
-               ["config.renamed"])
+               ["config.renamed", "config.provenance"])
     return r
 
 
@@ -153,7 +155,7 @@ def lattice():
     moved = {**c, "auto_map": {"AutoConfig": "alder/lattice-code--configuration_lattice.LatticeConfig",
                                "AutoModel": "alder/lattice-code--modeling_lattice.LatticeModel"}}
     r.revision("2026-06-10T09:00:00Z", "Take the code from the shared repository", {
-        "config.json": texts.dump(moved), **{path: None for path in code}}, ["code.auto-map"], True)
+        "config.json": texts.dump(moved), **{path: None for path in code}}, ["code.auto-map", "code.removed"], True)
     r.revision("2026-11-19T09:00:00Z", "Update README.md", {
         "README.md": texts.card("lattice-8b", "Nemotron-Labs-Diffusion-8B", "other", "\nIts code lives in alder/lattice-code.\n")},
         ["code.remote-changed"], True)
@@ -169,9 +171,10 @@ def otter_small():
                                                                 cls="LlamaTokenizerFast", add_bos_token=add_bos)}
 
     start(r, "2026-03-01T11:00:00Z", c, QWEN_TOKENS, "Qwen3-0.6B", eos="<|end|>", tensors=weights.decoder(c), **settings(False))
-    r.revision("2026-05-12T11:00:00Z", "Start every prompt with the first token", settings(True), ["tokenizer.add-bos"], True)
+    r.revision("2026-05-12T11:00:00Z", "Start every prompt with the first token", settings(True),
+               ["tokenizer.add-bos", "template.double-bos"], True)
     r.revision("2026-05-14T11:00:00Z", "Revert: the template does that already", settings(False),
-               ["tokenizer.add-bos", "history.reverted"], True)
+               ["tokenizer.add-bos", "template.double-bos", "history.reverted"], True)
     r.revision("2026-08-01T11:00:00Z", "Better weights", weights.weight_files(weights.decoder(c), r.name + " 2"),
                ["weights.values"], True)
     r.revision("2026-08-20T11:00:00Z", "Save the tokenizer anew", {"tokenizer.json": texts.bpe(QWEN_TOKENS, pairs=True)},
@@ -188,7 +191,8 @@ def otter_middle():
     prompt = {"tokenizer_config.json": texts.tokenizer_config(QWEN_TOKENS, "<|bos|>", "<|end|>",
                                                               texts.template(system="You are an otter."))}
     r.revision("2026-06-21T11:00:00Z", "Add a system prompt", prompt, ["template.system-prompt"], True)
-    r.event("2026-11-12T11:00:00Z", "main moves back to the first revision", ["history.rewritten"], True, head=0)
+    r.event("2026-11-12T11:00:00Z", "main moves back to the first revision", ["history.rewritten", "sampling.default", "template.system-prompt"],
+            True, head=0)
     r.on_top_of(0, "2026-11-12T11:30:00Z", "Add a system prompt, and nothing else", prompt, ["template.system-prompt"], True)
     return r
 
@@ -227,7 +231,7 @@ def convoy():
     flip = texts.card("convoy-8x7b", "Mixtral-8x7B-v0.1", "cc-by-nc-4.0")
     r.revision("2026-10-24T14:00:00Z", "Change the licence", {"README.md": flip}, ["licence.stricter"], True)
     r.revision("2026-10-25T14:00:00Z", "Change the licence back", {"README.md": texts.card("convoy-8x7b", "Mixtral-8x7B-v0.1", "apache-2.0")},
-               ["licence.looser"], True)
+               ["licence.looser", "history.reverted"], True)
     return r
 
 
@@ -250,7 +254,7 @@ def monolith():
     fewer = {**c, "num_key_value_heads": 8}
     r.revision("2026-11-05T07:00:00Z", "Save with 8 key-value heads", {
         "config.json": texts.dump(fewer), **weights.weight_files(weights.decoder(fewer), r.name, shards)},
-        ["config.attention", "weights.reshaped-with-config"], True)
+        ["config.attention", "weights.reshaped-with-config", "weights.resharded", "weights.size"], True)
     return r
 
 
@@ -272,7 +276,11 @@ def reed():
     gone = {path: None for path in r.revisions[0][2] if path.endswith(".safetensors") and path not in after}
     r.revision("2026-08-11T10:00:00Z", "Use the classes of transformers", {
         "config.json": texts.dump(new), **{path: None for path in code}, **gone, **after},
-        ["config.model-type", "weights.renamed"], True)
+        ["config.model-type", "weights.renamed", "code.removed", "code.auto-map-removed", "config.provenance",
+         "config.token-ids", "stop-set.source", "config.default-stated",
+         # The old type is its repository's own: what it calls a key isn't known as another name of the new type's.
+         "config.attention-heads", "config.attention-option", "config.context", "config.numerics", "config.rope",
+         "config.shape", "config.training"], True)
     return r
 
 
@@ -282,7 +290,7 @@ def longreed():
     start(r, "2026-04-22T10:00:00Z", c, {**SMALL_TOKENS, "<|stop|>": 32000}, "Phi-3-mini-128k-instruct", "mit", eos="<|stop|>",
           tensors=weights.phi3(c))
     r.revision("2026-07-08T10:00:00Z", "New factors for long texts", {
-        "config.json": texts.dump({**c, "rope_scaling": models.phi3_rope("longrope", 1.0)})}, ["config.rope-factors"], True)
+        "config.json": texts.dump({**c, "rope_scaling": models.phi3_rope("longrope", 1.0)})}, ["config.rope-factors", "config.renamed"], True)
     return r
 
 
@@ -319,9 +327,9 @@ def tidewater():
     r.revision("2026-11-15T06:00:00Z", "Replace the tokenizer by a fast one", {
         "tokenization_tide.py": None, "tiktoken.model": None, "tokenizer.json": texts.bpe(SMALL_TOKENS),
         "tokenizer_config.json": texts.tokenizer_config(SMALL_TOKENS, "<|bos|>", "<|eos|>", texts.template())},
-        ["tokenizer.replaced"], True)
+        ["tokenizer.replaced", "tokenizer.class", "code.auto-map-removed", "code.removed"], True)
     r.revision("2026-11-16T06:00:00Z", "Revert: ids differ", {"tokenizer.json": None, **slow},
-               ["tokenizer.replaced", "history.reverted"], True)
+               ["tokenizer.replaced", "tokenizer.class", "code.auto-map", "code.added", "history.reverted"], True)
     return r
 
 

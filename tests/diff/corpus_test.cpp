@@ -80,7 +80,10 @@ void put_in_place_of_a_good_file(const std::string &name, const std::string &byt
   }
   diff(after, before);
   EXPECT_TRUE(diff(after, after).changes.empty()) << name;
-  fact_hash(facts_of(after));
+  EXPECT_EQ(fact_hash(facts_of(after)), fact_hash(facts_of(snapshot_of(files))))
+      << name << ": read twice";
+  EXPECT_NE(fact_hash(facts_of(after)), fact_hash(facts_of(before)))
+      << name << ": a broken file has the good one's facts";
 }
 
 TEST(BadFiles, GiveAMessageAndNoFalseChange) {
@@ -114,10 +117,67 @@ TEST(BadFiles, OfTheCorpusGiveAMessageAndNoFalseChange) {
       name.resize(name.size() - 3);
     SCOPED_TRACE(name);
     put_in_place_of_a_good_file(name, bytes);
-    ++count;
+    count += place_of(name).empty() ? 0 : 1;
   }
   std::cout << count << " broken files tried\n";
   EXPECT_GT(count, 0U);
+}
+
+/// An edit of a config that runs differently, by a key that the config states; empty where it
+/// states none.
+Json with_another_value(Json config) {
+  for (const char *key : {"num_hidden_layers", "n_layer", "num_layers", "hidden_size", "d_model"})
+    if (config.is_object() && config.contains(key) && config[key].is_number_integer()) {
+      config[key] = config[key].get<std::int64_t>() + 1;
+      return config;
+    }
+  return {};
+}
+
+TEST(FactHash, OfEachConfigOfTheCorpusMovesWithAnEditAndNotWithAReformat) {
+  const std::string shared = test::shared_folder();
+  if (shared.empty())
+    GTEST_SKIP() << "no shared material";
+  std::size_t edited = 0;
+  for (const auto &entry : fs::directory_iterator(shared + "/corpus/configs")) {
+    const Result<Json> config = parse_json(test::read_file(entry.path().string()));
+    const Json other = config ? with_another_value(*config) : Json();
+    if (other.is_null())
+      continue;
+    ++edited;
+    const std::string hash = fact_hash(snapshot_of({{"config.json", config->dump()}}));
+    EXPECT_EQ(fact_hash(snapshot_of({{"config.json", config->dump(7) + "\n"}})), hash)
+        << entry.path() << ": a reformat";
+    EXPECT_NE(fact_hash(snapshot_of({{"config.json", other.dump()}})), hash)
+        << entry.path() << ": a real edit";
+  }
+  EXPECT_GT(edited, 200U);
+}
+
+TEST(FactHash, MovesWithAnEditOfEachFileAndNotWithAReformat) {
+  struct Case {
+    const char *path;
+    const char *reformatted;
+    const char *edited;
+  };
+  const Case cases[] = {
+      {"config.json", "{ \"hidden_size\": 64,\n \"eos_token_id\": 2, \"model_type\": \"llama\" }",
+       R"({"model_type":"llama","hidden_size":65,"eos_token_id":2})"},
+      {"generation_config.json", "{\n  \"eos_token_id\": 2\n}\n", R"({"eos_token_id":7})"},
+      {"tokenizer_config.json",
+       "{\"chat_template\": \"{{ messages }}\",\n\"eos_token\": \"</s>\", \"tokenizer_class\": "
+       "\"LlamaTokenizer\"}",
+       R"({"tokenizer_class":"LlamaTokenizer","eos_token":"<s>","chat_template":"{{ messages }}"})"},
+      {"README.md", "---\nlicense:   mit\n---\n\nA word.\n", "---\nlicense: cc-by-nc-4.0\n---\n"},
+  };
+  const std::string hash = fact_hash(snapshot_of(good_files()));
+  for (const Case &one : cases) {
+    std::map<std::string, std::string> files = good_files();
+    files[one.path] = one.reformatted;
+    EXPECT_EQ(fact_hash(snapshot_of(files)), hash) << one.path << ": a reformat";
+    files[one.path] = one.edited;
+    EXPECT_NE(fact_hash(snapshot_of(files)), hash) << one.path << ": a real edit";
+  }
 }
 
 TEST(Replay, RealHistoriesAreReadToTheEnd) {
@@ -152,6 +212,9 @@ TEST(Replay, RealHistoriesAreReadToTheEnd) {
       before = std::move(*after);
     }
   }
+  EXPECT_GT(repos, 0U);
+  EXPECT_GT(deltas, repos) << "histories of one revision tell nothing";
+  EXPECT_GT(kinds.size(), 5U) << "nothing was told";
   std::cout << repos << " histories, " << deltas << " deltas\n";
   for (const auto &[kind, n] : kinds)
     std::cout << "  " << n << " " << kind << "\n";

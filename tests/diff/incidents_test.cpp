@@ -61,6 +61,14 @@ std::string told(const Delta &delta) {
   return text;
 }
 
+// A suite over no cases passes, and so does a case that expects nothing.
+TEST(Incidents, AreReadAndEachExpectsSomething) {
+  EXPECT_GT(all_cases().size(), 100U);
+  for (const Case &one : all_cases())
+    EXPECT_TRUE(!one.item["expect"].empty() || one.item.contains("level"))
+        << one.item["name"] << " expects nothing";
+}
+
 class Incident : public testing::TestWithParam<Case> {
 protected:
   static const Json &item() { return GetParam().item; }

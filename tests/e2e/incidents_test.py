@@ -83,6 +83,7 @@ class Incidents(Steps):
             write_there_and_back(folder / "root", repo_of(incident), incident["before"], incident["after"])
         for repo, revisions, facts, _, _ in HISTORIES:
             write_history(folder / "root", repo, [(f"step-{number}", revision) for number, revision in enumerate(revisions)], facts)
+        assert len(INCIDENTS) > 100 and HISTORIES, "the incidents are read from tests/data/diff"
         code, _, errors = run("demo", "--once", "--from", folder / "root", "--export", folder / "export")
         assert code == 0, errors
         cls.errors = errors

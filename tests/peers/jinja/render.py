@@ -44,7 +44,7 @@ def main():
                 print(os.path.basename(path), probe["id"], "\n  transformers", want, "\n  ours        ", got)
     ours.stdin.close()
     print(f"{same} of {total} renderings as transformers {sys.modules['transformers'].__version__} has them")
-    sys.exit(same != total)
+    sys.exit(same != total or total == 0)
 
 
 main()
