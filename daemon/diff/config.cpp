@@ -134,7 +134,8 @@ private:
     if (one_sided && pointer.starts_with("/text_config/") &&
         left_.has_text_config != right_.has_text_config)
       return;
-    if (!one_sided && !a->is_null() && !b->is_null() && meaning != nullptr && meaning->by_build)
+    if (!one_sided && meaning != nullptr && meaning->by_build &&
+        (kind == "config.window" || (!a->is_null() && !b->is_null())))
       return add("config.not-applied", pointer, a, b,
                  describe(noun, {pointer, key, a, b}) +
                      fmt::format(" The code of {} builds the same with either.",

@@ -213,7 +213,9 @@ private:
         continue;
       const Json canonical = canonical_numbers(value);
       const ChangeKind &kind = *find_change_kind(generation_kind(key, &canonical, &canonical));
-      if (kind.impact == Impact::cosmetic || kind.kind == "sampling.other")
+      const ChangeKind *in_config = find_change_kind(config_kind(key, &value, &value, ""));
+      if (kind.impact == Impact::cosmetic || kind.kind == "sampling.other" ||
+          in_config->subject != kind.subject)
         continue;
       Fact fact = value_of(json_text(canonical), config + "#/" + pointer_key(key));
       fact.force = Force::stands_without;
