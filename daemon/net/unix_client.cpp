@@ -33,6 +33,12 @@ Result<Response> request_over_unix_socket(const std::string &socket_path, const 
   LocalStream stream(context);
   stream.expires_after(timeout);
   const auto unreachable = [&](const beast::error_code &error) {
+    if (error == asio::error::access_denied)
+      return fail(Errc::transient,
+                  fmt::format("{} may not be used by this user ({}): it is open to the group that "
+                              "owns it (headwater): join it (usermod -aG headwater USER, then log "
+                              "in again), or use sudo",
+                              socket_path, error.message()));
     return fail(Errc::transient, fmt::format("no daemon answers at {} ({}): start `headwater "
                                              "serve`, or name its socket with --socket",
                                              socket_path, error.message()));
@@ -56,20 +62,25 @@ Result<Response> request_over_unix_socket(const std::string &socket_path, const 
     out.set(name, value);
   out.body() = request.body;
   out.prepare_payload();
-  error = run_step(context, [&](auto handler) { http::async_write(stream, out, handler); });
-  if (error)
-    return unreachable(error);
+  // What is refused for its size is answered before it was read to its end: the answer is there
+  // although not all of the request went out.
+  const beast::error_code sent =
+      run_step(context, [&](auto handler) { http::async_write(stream, out, handler); });
 
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(max_body_bytes);
   error =
       run_step(context, [&](auto handler) { http::async_read(stream, buffer, parser, handler); });
+  // Such a reset is told once, before the answer.
+  if (sent && error == asio::error::connection_reset)
+    error =
+        run_step(context, [&](auto handler) { http::async_read(stream, buffer, parser, handler); });
   if (error == http::error::body_limit)
     return fail(Errc::too_large,
                 fmt::format("the daemon's answer is over {} bytes", max_body_bytes));
   if (error)
-    return unreachable(error);
+    return unreachable(sent ? sent : error);
 
   Response response;
   response.status = static_cast<int>(parser.get().result_int());

@@ -1,5 +1,6 @@
 #include "daemon/net/events.hpp"
 #include "daemon/net/server.hpp"
+#include "daemon/net/unix_client.hpp"
 #include "tests/net/peer.hpp"
 
 #include <atomic>
@@ -352,6 +353,21 @@ TEST_F(UnixSocket, ServesWithModeAndIsRemovedAtTheEnd) {
       << second.error().message;
   server.reset();
   EXPECT_FALSE(std::filesystem::exists(options.unix_path));
+}
+
+TEST_F(UnixSocket, ARefusalOfALongRequestArrives) {
+  ServerOptions options;
+  options.unix_path = folder_ / "control.sock";
+  options.max_body_bytes = 1000;
+  const auto server = started(options, echo);
+  Request request;
+  request.method = "POST";
+  request.target = "/watches";
+  request.body = std::string(5'000'000, 'x');
+  const Result<Response> answer =
+      request_over_unix_socket(options.unix_path, request, std::chrono::seconds(20), 1U << 20U);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 413);
 }
 
 TEST_F(UnixSocket, ReplacesAFileThatNobodyListensOnAndNothingElse) {
