@@ -3,24 +3,35 @@
 #include <algorithm>
 
 namespace headwater::diff {
-namespace {
-
-bool matches(std::string_view pattern, std::string_view text) {
+bool rule_matches(std::string_view pattern, std::string_view text) {
   if (pattern.empty())
     return true;
-  if (pattern.ends_with('*'))
-    return text.starts_with(pattern.substr(0, pattern.size() - 1));
-  return pattern == text;
+  std::size_t at = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t retry = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      retry = i;
+    } else if (at < pattern.size() && pattern[at] == text[i]) {
+      ++at;
+      ++i;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      i = ++retry;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
-
-} // namespace
 
 Delta apply_rules(Delta delta, const std::vector<UserRule> &rules) {
   for (const UserRule &rule : rules) {
-    if (!matches(rule.repo, delta.repo))
+    if (!rule_matches(rule.repo, delta.repo))
       continue;
     for (Change &change : delta.changes) {
-      if (!matches(rule.kind, change.kind) || !matches(rule.subject, change.subject))
+      if (!rule_matches(rule.kind, change.kind) || !rule_matches(rule.subject, change.subject))
         continue;
       switch (rule.action) {
       case UserRule::Action::ignore:

@@ -1,5 +1,8 @@
 #include "daemon/service/config.hpp"
 
+#include "daemon/diff/rules.hpp"
+#include "schemas/branch.hpp"
+#include "schemas/change.hpp"
 #include "schemas/repo.hpp"
 #include "schemas/text.hpp"
 
@@ -241,6 +244,23 @@ std::vector<std::string_view> all_key_paths() {
   return paths;
 }
 
+/// A rule's pattern must take at least one of the names that there are.
+Result<void> check_pattern(const std::string &pattern, std::string_view what,
+                           const std::vector<std::string_view> &names) {
+  if (std::ranges::any_of(names,
+                          [&](std::string_view name) { return diff::rule_matches(pattern, name); }))
+    return {};
+  return fail(Errc::bad_input, fmt::format("no {} is called '{}'; did you mean {}?", what,
+                                           plain_text(pattern, 80), nearest(pattern, names)));
+}
+
+std::vector<std::string_view> kind_names() {
+  std::vector<std::string_view> names;
+  for (const ChangeKind &kind : change_kinds())
+    names.push_back(kind.kind);
+  return names;
+}
+
 /// One reading of one file: where it is named in errors, and what it fills.
 struct Reader {
   std::string_view source;
@@ -286,6 +306,9 @@ struct Reader {
         named = true;
       } else if (name == "branch") {
         done = put(watch.branch, text_of(node));
+        if (done && !is_branch_name(watch.branch))
+          done = fail(Errc::bad_input, fmt::format("\"{}\" is no name that a branch can have",
+                                                   plain_text(watch.branch)));
       } else if (name == "history") {
         done = put(watch.history, history_of(node));
       } else if (name == "publish") {
@@ -323,8 +346,12 @@ struct Reader {
         done = put(rule.repo, text_of(node));
       } else if (name == "kind") {
         done = put(rule.kind, text_of(node));
+        if (done)
+          done = check_pattern(rule.kind, "kind", kind_names());
       } else if (name == "subject") {
         done = put(rule.subject, text_of(node));
+        if (done)
+          done = check_pattern(rule.subject, "subject", {subjects().begin(), subjects().end()});
       } else if (name == "ignore") {
         const auto flag = node.value<bool>();
         if (!node.is_boolean() || !flag)

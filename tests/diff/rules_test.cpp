@@ -32,6 +32,30 @@ TEST(Rules, IgnoreRaiseAndLowerByRepoKindAndSubject) {
   EXPECT_EQ(apply_rules(delta, {no_lowering}), delta) << "raise never lowers";
 }
 
+TEST(Rules, AStarStandsForAnyRunOfCharactersWhereverItIs) {
+  struct Case {
+    const char *pattern;
+    const char *text;
+    bool matches;
+  };
+  const Case cases[] = {{"", "any", true},
+                        {"*", "", true},
+                        {"acme/*", "acme/a", true},
+                        {"acme/*", "other/a", false},
+                        {"*/tiny", "acme/tiny", true},
+                        {"*/tiny", "acme/tiny2", false},
+                        {"a*e/t*y", "acme/tiny", true},
+                        {"a*e/t*y", "acme/tin", false},
+                        {"*.removed", "config.removed", true},
+                        {"**a**", "bab", true},
+                        {"*ab*ab", "abab", true},
+                        {"*ab*ab", "aab", false},
+                        {"tiny", "tiny", true},
+                        {"tin", "tiny", false}};
+  for (const Case &c : cases)
+    EXPECT_EQ(rule_matches(c.pattern, c.text), c.matches) << c.pattern << " " << c.text;
+}
+
 TEST(Rules, SecurityAndAccessNeverWaitToSettle) {
   EXPECT_TRUE(may_settle(delta_of({make_change("config.dtype", "", "1", "2", "x")})));
   EXPECT_FALSE(may_settle(delta_of({make_change("config.dtype", "", "1", "2", "x"),

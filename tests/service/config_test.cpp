@@ -67,7 +67,7 @@ branch = "beta"
 history = 3
 publish = true
 [[rule]]
-kind = "files.*"
+kind = "weights.*"
 ignore = true
 [[rule]]
 repo = "acme/*"
@@ -124,7 +124,7 @@ TEST(Config, BadTextIsOneLineThatNamesThePlaceAndTheMend) {
       {"[[watch]]\nrepo = \"a/b\"\nbranhc = \"x\"", "did you mean watch.branch?"},
       {"[[watch]]\nrepo = \"a/b\"\n[[watch]]\nrepo = \"a/b\"", "a/b at main is watched twice"},
       {"[watch]\nrepo = \"a/b\"", "write it as [[watch]]"},
-      {"[[rule]]\nkind = \"x\"", "say either ignore = true or level"},
+      {"[[rule]]\nkind = \"weights.*\"", "say either ignore = true or level"},
       {"[[rule]]\nlevel = \"awful\"", "none of low, medium"},
   };
   for (const Case &c : cases) {
@@ -168,6 +168,28 @@ TEST(Config, TokenComesFromCredentialThenFileThenEnvironment) {
   std::filesystem::remove_all(folder);
   config.hub_token_file = "/nonexistent/token";
   EXPECT_FALSE(find_token(config, environment_of({})));
+}
+
+TEST(Config, ARuleNamesWhatThereIs) {
+  const auto rule = [](const std::string &line) {
+    return parse_config("[[rule]]\n" + line + "\nignore = true\n", "test");
+  };
+  for (const std::string line : {"kind = \"weights.values\"", "kind = \"weights.*\"",
+                                 "kind = \"*.removed\"", "kind = \"te*te.*prompt\"",
+                                 "subject = \"weights\"", "subject = \"config.*\"", "kind = \"*\""})
+    EXPECT_TRUE(rule(line)) << line << ": " << rule(line).error().message;
+  const std::pair<std::string, std::string> wrong[] = {
+      {"kind = \"weights.value\"", "weights.values"},
+      {"kind = \"wieghts.values\"", "weights.values"},
+      {"subject = \"weihgts\"", "weights"},
+      {"subject = \"tokeniser\"", "tokenizer"}};
+  for (const auto &[line, nearest] : wrong) {
+    const auto config = rule(line);
+    ASSERT_FALSE(config) << line;
+    EXPECT_NE(config.error().message.find("did you mean " + nearest), std::string::npos)
+        << config.error().message;
+  }
+  EXPECT_FALSE(parse_config("[[watch]]\nrepo = \"a/b\"\nbranch = \"../x\"\n", "test"));
 }
 
 } // namespace
