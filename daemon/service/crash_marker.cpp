@@ -1,5 +1,7 @@
 #include "daemon/service/crash_marker.hpp"
 
+#include "daemon/track/signal_stack.hpp"
+
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -42,7 +44,9 @@ void mark_crashes(const std::string &state_folder) {
   std::memcpy(mark_path.data(), path.c_str(), path.size() + 1);
   struct sigaction action{};
   action.sa_handler = leave_mark;
-  action.sa_flags = SA_RESETHAND;
+  // A stack overflow leaves no room on the stack that it used up.
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_ONSTACK;
+  track::use_signal_stack();
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
     sigaction(signal, &action, nullptr);
 }

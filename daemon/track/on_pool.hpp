@@ -1,5 +1,7 @@
 #pragma once
 
+#include "daemon/track/signal_stack.hpp"
+
 #include <type_traits>
 #include <utility>
 
@@ -20,6 +22,7 @@ boost::asio::awaitable<std::invoke_result_t<Work &>> on_pool(boost::asio::thread
   const auto home = co_await boost::asio::this_coro::executor;
   co_await boost::asio::post(
       boost::asio::bind_executor(pool.get_executor(), boost::asio::use_awaitable));
+  use_signal_stack();
   std::invoke_result_t<Work &> result = work();
   co_await boost::asio::post(boost::asio::bind_executor(home, boost::asio::use_awaitable));
   co_return result;
