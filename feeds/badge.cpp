@@ -312,6 +312,8 @@ Badge repo_badge(const BadgeFacts &facts) {
     return {.message = "disabled", .color = "red"};
   case store::RepoState::gated:
     return {.message = "gated", .color = "orange"};
+  case store::RepoState::not_found:
+    return {.message = "not found", .color = "lightgrey"};
   case store::RepoState::pending:
   case store::RepoState::waiting:
     if (repo.head.empty())

@@ -250,4 +250,17 @@ std::string render_osv(const Advisory &advisory, const OsvOptions &options) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
+std::string render_withdrawn(const std::string &id, const std::string &published,
+                             const std::string &modified, const std::string &withdrawn) {
+  OrderedJson json;
+  json["schema_version"] = "1.7.5";
+  json["id"] = id;
+  json["modified"] = modified;
+  if (!published.empty())
+    json["published"] = published;
+  json["withdrawn"] = withdrawn;
+  json["summary"] = "Withdrawn: the repository is no longer public.";
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
 } // namespace headwater::feeds

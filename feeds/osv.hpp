@@ -19,6 +19,10 @@ struct OsvOptions {
 /// only: a SEMVER range there crashes scanners.
 std::string render_osv(const Advisory &advisory, const OsvOptions &options);
 
+/// The record of an advisory whose repo is no longer public: its id and its times alone.
+std::string render_withdrawn(const std::string &id, const std::string &published,
+                             const std::string &modified, const std::string &withdrawn);
+
 /// One line, at most 120 characters: "org/repo: what changed".
 std::string advisory_summary(const Advisory &advisory);
 /// CommonMark for people: what changed, what to do, before and after, plan figures.

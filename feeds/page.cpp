@@ -54,6 +54,7 @@ std::string_view state_class(const store::Repo &repo) {
   case store::RepoState::unreadable:
     return "high";
   case store::RepoState::pending:
+  case store::RepoState::not_found:
   case store::RepoState::waiting:
     if (repo.head.empty())
       return "low";
@@ -321,6 +322,8 @@ std::string state_words(const store::Repo &repo) {
   switch (repo.state) {
   case store::RepoState::gone:
     return "gone";
+  case store::RepoState::not_found:
+    return "not found";
   case store::RepoState::disabled:
     return "disabled";
   case store::RepoState::gated:

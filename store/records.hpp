@@ -24,8 +24,28 @@ struct Watch {
 };
 
 /// How upstream answered for a repo, as people are told.
-enum class RepoState : std::uint8_t { pending, ok, gated, gone, disabled, unreadable, waiting };
+/// `gone` only of what was once read, else `not found`.
+enum class RepoState : std::uint8_t {
+  pending,
+  ok,
+  gated,
+  gone,
+  disabled,
+  unreadable,
+  waiting,
+  not_found
+};
 std::string_view to_string(RepoState state);
+
+/// Whether anybody may see a repo upstream. It closes with the first answer that says so and opens
+/// with the confirmed one.
+enum class Visibility : std::uint8_t {
+  unseen, ///< nobody without a token is known to have read it
+  open,   ///< an anonymous client could read it
+  closed, ///< it is private, gated or disabled
+  lost,   ///< it was open, and upstream has no such repo for us any more
+};
+std::string_view to_string(Visibility visibility);
 
 /// One followed repo on one branch, with what is known about it now.
 struct Repo {
@@ -35,7 +55,8 @@ struct Repo {
   RepoFacts facts;
   RepoState state = RepoState::pending;
   std::string state_note = {};    ///< a sentence: what is wrong and what to do
-  bool anonymous_can_read = true; ///< false: served only when its watch says publish
+  bool anonymous_can_read = true; ///< as it was told last
+  Visibility visibility = Visibility::unseen;
   bool publish = false;
   bool watched = true;
   std::string head; ///< newest revision read; "" before the first
@@ -46,7 +67,7 @@ struct Repo {
   std::int64_t open_advisories = 0;
   Level open_level = Level::low; ///< highest level of its open advisories
   /// True when its pages, badges and records are public (DESIGN.md, The public listener).
-  bool is_public() const { return anonymous_can_read || publish; }
+  bool is_public() const { return visibility == Visibility::open || publish; }
 };
 
 enum class RevisionStatus : std::uint8_t { read, unreadable, quarantined };
@@ -83,6 +104,15 @@ struct AdvisoryRecord {
   std::string osv_json;
 };
 
+/// A record that was public and is so no longer: its id stays, its content is gone.
+struct Tombstone {
+  std::string id;
+  std::string published;
+  std::string modified;
+  std::string withdrawn;
+  friend bool operator==(const Tombstone &, const Tombstone &) = default;
+};
+
 /// One attempt to read a revision, stored before it starts.
 struct Attempt {
   std::string sha;
@@ -90,6 +120,7 @@ struct Attempt {
   int failed = 0;     ///< ended with an error; retried with backoff
   std::string next_try_at = {};
   std::string note = {};
+  int killed = 0; ///< ended from outside, without a word: five in a row quarantine it too
 };
 
 /// A repo that a head names.

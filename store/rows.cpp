@@ -20,7 +20,12 @@ constexpr std::array state_words{std::pair{RepoState::pending, std::string_view(
                                  std::pair{RepoState::gone, std::string_view("gone")},
                                  std::pair{RepoState::disabled, std::string_view("disabled")},
                                  std::pair{RepoState::unreadable, std::string_view("unreadable")},
-                                 std::pair{RepoState::waiting, std::string_view("waiting")}};
+                                 std::pair{RepoState::waiting, std::string_view("waiting")},
+                                 std::pair{RepoState::not_found, std::string_view("not found")}};
+constexpr std::array visibility_words{std::pair{Visibility::unseen, std::string_view("unseen")},
+                                      std::pair{Visibility::open, std::string_view("open")},
+                                      std::pair{Visibility::closed, std::string_view("closed")},
+                                      std::pair{Visibility::lost, std::string_view("lost")}};
 constexpr std::array status_words{
     std::pair{RevisionStatus::read, std::string_view("read")},
     std::pair{RevisionStatus::unreadable, std::string_view("unreadable")},
@@ -87,6 +92,12 @@ std::string_view to_string(RepoState state) {
 }
 RepoState repo_state_from(std::string_view word) {
   return value_of(state_words, word, RepoState::pending);
+}
+std::string_view to_string(Visibility visibility) {
+  return word_of(visibility_words, visibility);
+}
+Visibility visibility_from(std::string_view word) {
+  return value_of(visibility_words, word, Visibility::closed);
 }
 std::string_view to_string(RevisionStatus status) {
   return word_of(status_words, status);

@@ -21,6 +21,7 @@ void tree_from_text(std::string_view text, Snapshot &snapshot);
 std::string_view to_string(FilePart part);
 FilePart part_from(std::string_view word);
 RepoState repo_state_from(std::string_view word);
+Visibility visibility_from(std::string_view word);
 RevisionStatus revision_status_from(std::string_view word);
 
 /// zstd, one frame with its size.

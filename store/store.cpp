@@ -25,7 +25,7 @@ constexpr std::string_view repo_columns =
     "(SELECT COUNT(*) FROM advisory WHERE repo_id = r.id AND state = 'open' AND withdrawn = 0), "
     "(SELECT MAX(CASE level WHEN 'critical' THEN 3 WHEN 'high' THEN 2 WHEN 'medium' THEN 1 ELSE 0 "
     "END) FROM advisory "
-    "WHERE repo_id = r.id AND state = 'open' AND withdrawn = 0) "
+    "WHERE repo_id = r.id AND state = 'open' AND withdrawn = 0), r.visibility "
     "FROM repo AS r LEFT JOIN watch AS w ON w.branch = r.branch AND (w.repo = r.name OR w.repo IN "
     "(SELECT name FROM former_name AS f WHERE f.repo_id = r.id AND f.branch = r.branch)) ";
 
@@ -58,6 +58,7 @@ Repo repo_from(const Statement &row) {
   repo.revision_count = row.number(13);
   repo.open_advisories = row.number(14);
   repo.open_level = static_cast<Level>(row.number(15));
+  repo.visibility = visibility_from(row.text(16));
   return repo;
 }
 
@@ -76,6 +77,16 @@ Revision revision_from(const Statement &row) {
   revision.delta_level = level_from(row.text(10)).value_or(Level::low);
   revision.change_count = row.number(11);
   return revision;
+}
+
+constexpr std::string_view attempt_columns =
+    "SELECT unfinished, failed, next_try_at, note, killed FROM attempt WHERE repo_id = ? AND sha = "
+    "?";
+
+Attempt attempt_from(const std::string &sha, const Statement &row) {
+  return {
+      sha,         static_cast<int>(row.number(0)), static_cast<int>(row.number(1)), row.text(2),
+      row.text(3), static_cast<int>(row.number(4))};
 }
 
 Watch watch_from(const Statement &row) {
@@ -167,7 +178,13 @@ public:
 
   Result<void> remove_watch(const std::string &repo, const std::string &branch) override {
     return write([=](Database &db) {
-      return db.run("DELETE FROM watch WHERE repo = ? AND branch = ?", {}, repo, branch);
+      Result<void> done =
+          db.run("DELETE FROM watch WHERE repo = ? AND branch = ?", {}, repo, branch);
+      if (done)
+        done = db.run("DELETE FROM repo WHERE name = ?1 AND branch = ?2 AND NOT EXISTS (SELECT 1 "
+                      "FROM revision WHERE repo_id = repo.id)",
+                      {}, repo, branch);
+      return done;
     });
   }
 
@@ -296,7 +313,7 @@ public:
           return read;
         read = db.run(
             "SELECT r.name, d.sha, d.path FROM file_digest AS d JOIN repo AS r ON r.id = d.repo_id "
-            "WHERE d.sha256 = ?1 AND (d.repo_id = ?2 OR r.anonymous_can_read = 1) "
+            "WHERE d.sha256 = ?1 AND (d.repo_id = ?2 OR r.visibility = 'open') "
             "ORDER BY d.repo_id = ?2 DESC, r.name LIMIT 1",
             [&](const Statement &row) { known[digest] = {row.text(0), row.text(1), row.text(2)}; },
             digest, repo_id);
@@ -352,12 +369,8 @@ public:
       if (!written)
         return written;
       return db.run(
-          "SELECT unfinished, failed, next_try_at, note FROM attempt WHERE repo_id = ? AND sha = ?",
-          [&](const Statement &row) {
-            attempt = {sha, static_cast<int>(row.number(0)), static_cast<int>(row.number(1)),
-                       row.text(2), row.text(3)};
-          },
-          repo_id, sha);
+          attempt_columns, [&](const Statement &row) { attempt = attempt_from(sha, row); }, repo_id,
+          sha);
     });
     if (!done)
       return std::unexpected(done.error());
@@ -375,22 +388,96 @@ public:
     });
   }
 
+  Result<void> drop_attempt(std::int64_t repo_id, const std::string &sha) override {
+    return writer_.transact([=](Database &db) {
+      Result<void> done = db.run("UPDATE attempt SET unfinished = MAX(unfinished - 1, 0) WHERE "
+                                 "repo_id = ? AND sha = ?",
+                                 {}, repo_id, sha);
+      if (done)
+        done = db.run("DELETE FROM attempt WHERE repo_id = ? AND sha = ? AND unfinished = 0 AND "
+                      "failed = 0 AND killed = 0",
+                      {}, repo_id, sha);
+      return done;
+    });
+  }
+
+  Result<void> count_killed_attempts() override {
+    return writer_.transact([](Database &db) {
+      return db.run("UPDATE attempt SET killed = killed + 1, unfinished = 0 WHERE unfinished > 0",
+                    {});
+    });
+  }
+
   Result<void> forget_unfinished_attempts() override {
     return writer_.transact([](Database &db) {
-      return db.run("UPDATE attempt SET unfinished = 0 WHERE unfinished > 0", {});
+      return db.run("UPDATE attempt SET unfinished = 0, killed = 0 WHERE unfinished > 0 OR killed "
+                    "> 0",
+                    {});
     });
+  }
+
+  Result<std::optional<Revision>> due_retry(std::int64_t repo_id, const std::string &now) override {
+    return find_one<Revision>(
+        readers_,
+        sql(revision_columns,
+            "WHERE repo_id = ?1 AND status = 'unreadable' AND on_branch = 1 AND sha IN (SELECT sha "
+            "FROM attempt WHERE repo_id = ?1 AND failed > 0 AND next_try_at <= ?2) ORDER BY "
+            "sequence LIMIT 1"),
+        revision_from, repo_id, now);
+  }
+
+  Result<void> close_repo(std::int64_t repo_id, Visibility closed_or_lost, const std::string &now,
+                          const std::string &modified) override {
+    return write([=](Database &db) {
+      std::vector<Repo> rows;
+      Result<void> done = db.run(
+          sql(repo_columns,
+              "WHERE r.id = ?1 OR (json_extract(r.facts_json, '$.identity') <> '' AND "
+              "json_extract(r.facts_json, '$.identity') = (SELECT json_extract(facts_json, "
+              "'$.identity') FROM repo WHERE id = ?1)) GROUP BY r.id"),
+          [&](const Statement &row) { rows.push_back(repo_from(row)); }, repo_id);
+      return done ? close_repos(db, rows, closed_or_lost, now, modified) : done;
+    });
+  }
+
+  Result<void> open_repo(std::int64_t repo_id,
+                         const std::vector<AdvisoryRecord> &stamped) override {
+    return write([&](Database &db) { return store::open_repo(db, repo_id, stamped); });
+  }
+
+  Result<std::vector<Tombstone>> tombstones() override {
+    return find_all<Tombstone>(
+        readers_,
+        "SELECT id, published, modified, withdrawn FROM tombstone ORDER BY modified DESC, id",
+        [](const Statement &row) {
+          return Tombstone{row.text(0), row.text(1), row.text(2), row.text(3)};
+        });
+  }
+
+  Result<bool> forget_repo(const std::string &name, const std::string &now,
+                           const std::string &modified) override {
+    bool known = false;
+    Result<void> done = write([&](Database &db) {
+      std::vector<Repo> rows;
+      Result<void> read = db.run(
+          sql(repo_columns, "WHERE r.name = ?1 OR r.id IN (SELECT repo_id FROM former_name WHERE "
+                            "name = ?1) GROUP BY r.id"),
+          [&](const Statement &row) { rows.push_back(repo_from(row)); }, name);
+      if (read)
+        read = db.run("DELETE FROM watch WHERE repo = ?", {}, name);
+      known = !rows.empty() || db.changes() > 0;
+      return read ? forget_repos(db, rows, now, modified) : read;
+    });
+    if (!done)
+      return std::unexpected(done.error());
+    return known;
   }
 
   Result<std::optional<Attempt>> find_attempt(std::int64_t repo_id,
                                               const std::string &sha) override {
     return find_one<Attempt>(
-        readers_,
-        "SELECT unfinished, failed, next_try_at, note FROM attempt WHERE repo_id = ? AND sha = ?",
-        [&](const Statement &row) {
-          return Attempt{sha, static_cast<int>(row.number(0)), static_cast<int>(row.number(1)),
-                         row.text(2), row.text(3)};
-        },
-        repo_id, sha);
+        readers_, std::string(attempt_columns),
+        [&](const Statement &row) { return attempt_from(sha, row); }, repo_id, sha);
   }
 
   Result<void> write_revision(const RevisionWrite &value) override {
@@ -472,7 +559,9 @@ public:
 
   Result<std::string> greatest_modified() override {
     Result<std::optional<std::string>> found =
-        find_one<std::string>(readers_, "SELECT COALESCE(MAX(modified), '') FROM advisory",
+        find_one<std::string>(readers_,
+                              "SELECT MAX(COALESCE((SELECT MAX(modified) FROM advisory), ''), "
+                              "COALESCE((SELECT MAX(modified) FROM tombstone), ''))",
                               [](const Statement &row) { return row.text(0); });
     if (!found)
       return std::unexpected(found.error());

@@ -32,6 +32,7 @@ public:
 
   // Watches and repos
   virtual Result<void> put_watch(const Watch &watch) = 0;
+  /// A repo of which nothing was read goes with its watch.
   virtual Result<void> remove_watch(const std::string &repo, const std::string &branch) = 0;
   virtual Result<std::vector<Watch>> watches() = 0;
   /// Makes the declared watches equal to `declared`; what `watch add` wrote stays.
@@ -73,8 +74,16 @@ public:
   virtual Result<Attempt> begin_attempt(std::int64_t repo_id, const std::string &sha) = 0;
   virtual Result<void> fail_attempt(std::int64_t repo_id, const std::string &sha,
                                     const std::string &note, const std::string &next_try_at) = 0;
-  /// The attempts that never ended were interrupted from outside: none of them counts.
+  /// The attempt ended on trouble that is not its own: it does not count.
+  virtual Result<void> drop_attempt(std::int64_t repo_id, const std::string &sha) = 0;
+  /// The attempts that never ended were ended from outside, without a word (kill -9, the OOM
+  /// killer): each counts as killed.
+  virtual Result<void> count_killed_attempts() = 0;
+  /// A clean stop: none of the attempts that did not end counts.
   virtual Result<void> forget_unfinished_attempts() = 0;
+  /// The oldest unreadable revision whose time to be read again has come by `now`.
+  virtual Result<std::optional<Revision>> due_retry(std::int64_t repo_id,
+                                                    const std::string &now) = 0;
   virtual Result<std::optional<Attempt>> find_attempt(std::int64_t repo_id,
                                                       const std::string &sha) = 0;
 
@@ -83,6 +92,22 @@ public:
   virtual Result<void> write_access(const AccessWrite &write) = 0;
   virtual Result<void> note_poll(std::int64_t repo_id, const std::string &at, RepoState state,
                                  const std::string &note) = 0;
+
+  // Who may see what
+  /// Nobody may see the repo any more, at whatever branch; what was public of it leaves its ids,
+  /// withdrawn at `now` and with this `modified`. `lost`: it was not said to be private, it is not
+  /// there for us.
+  virtual Result<void> close_repo(std::int64_t repo_id, Visibility closed_or_lost,
+                                  const std::string &now, const std::string &modified) = 0;
+  /// Anybody may see it; its records, stamped anew, take the place of their withdrawn ids.
+  virtual Result<void> open_repo(std::int64_t repo_id,
+                                 const std::vector<AdvisoryRecord> &stamped) = 0;
+  virtual Result<std::vector<Tombstone>> tombstones() = 0;
+  /// Erases all that is known of a repo at whatever branch, its watches and the bytes that nothing
+  /// else needs included. What was public leaves its ids, as close_repo has it. False when nothing
+  /// was known.
+  virtual Result<bool> forget_repo(const std::string &name, const std::string &now,
+                                   const std::string &modified) = 0;
 
   // Deltas and advisories
   virtual Result<std::vector<DeltaRecord>> deltas(std::int64_t repo_id,

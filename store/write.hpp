@@ -16,6 +16,15 @@ Result<void> put_advisories(Database &database, std::int64_t repo_id,
                             const std::vector<AdvisoryRecord> &records);
 Result<void> put_base_comparisons(Database &database, std::int64_t repo_id,
                                   const std::vector<BaseComparison> &comparisons);
+/// See Store::close_repo; `rows` are the repo at all its branches, as they are shown now.
+Result<void> close_repos(Database &database, const std::vector<Repo> &rows,
+                         Visibility closed_or_lost, const std::string &now,
+                         const std::string &modified);
+Result<void> open_repo(Database &database, std::int64_t repo_id,
+                       const std::vector<AdvisoryRecord> &stamped);
+/// Erases the rows and the bytes that nothing else needs.
+Result<void> forget_repos(Database &database, const std::vector<Repo> &rows, const std::string &now,
+                          const std::string &modified);
 Result<void> write_access(Database &database, const AccessWrite &write, const std::string &now);
 
 } // namespace headwater::store

@@ -180,6 +180,16 @@ int watch_remove(const Session &session) {
   return exit_fine;
 }
 
+int watch_forget(const Session &session) {
+  for (const std::string &name : session.command.arguments) {
+    if (const auto refused = order(session, "DELETE", session.query("/repos", {{"repo", name}})))
+      return *refused;
+    session.out << "forgot " << plain_text(name)
+                << "; ids of its published advisories stay, withdrawn and without content\n";
+  }
+  return exit_fine;
+}
+
 void print_status(const Session &session, const OrderedJson &body) {
   std::vector<std::vector<std::string>> rows;
   std::string notes;
@@ -195,6 +205,8 @@ void print_status(const Session &session, const OrderedJson &body) {
               "Nothing is watched: headwater watch add org/name");
   if (!notes.empty())
     session.out << "\n" << notes;
+  if (const std::string trouble = cell(body, "trouble"); trouble != "-")
+    session.out << "\nupstream is not answering now: " << trouble << "\n";
 }
 
 int status(const Session &session) {
@@ -344,10 +356,11 @@ std::string socket_of(const ControlCommand &command) {
 
 int run_control(const ControlCommand &command, const Terminal &terminal, std::ostream &out,
                 std::ostream &err) {
-  static constexpr std::array<std::pair<std::string_view, int (*)(const Session &)>, 8> verbs{
+  static constexpr std::array<std::pair<std::string_view, int (*)(const Session &)>, 9> verbs{
       {{"watch-add", watch_add},
        {"watch-remove", watch_remove},
        {"watch-list", watch_list},
+       {"watch-forget", watch_forget},
        {"status", status},
        {"revisions", revisions},
        {"changes", changes},

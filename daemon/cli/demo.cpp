@@ -302,8 +302,8 @@ int run_once(Stage &stage, const DemoCommand &command, std::ostream &out, std::o
     return complain(counts.error(), err);
   print_counts(*counts, seconds, command.json, out);
   if (!command.export_to.empty()) {
-    const Result<http::ExportReport> exported =
-        http::export_site(stage.daemon->store(), stage.daemon->site_options(), command.export_to);
+    const Result<http::ExportReport> exported = http::export_site(
+        http::PublicStore(stage.daemon->store()), stage.daemon->site_options(), command.export_to);
     if (!exported)
       return complain(exported.error(), err);
     if (!command.json)

@@ -68,7 +68,8 @@ int run_export(const ExportCommand &command, std::ostream &out, std::ostream &er
   const Result<std::unique_ptr<store::Store>> store = open_store(*config);
   if (!store)
     return complain(store.error(), err);
-  const Result<http::ExportReport> report = http::export_site(**store, site, command.folder);
+  const Result<http::ExportReport> report =
+      http::export_site(http::PublicStore(**store), site, command.folder);
   if (!report)
     return complain(report.error(), err);
   out << fmt::format("published {} files in {}\n", report->files, command.folder);

@@ -143,6 +143,10 @@ void add_controls(CLI::App &app, Commands &commands) {
                                  "Stop following repos; their records stay");
   remove->add_option("REPO", control.arguments, "org/name")->required();
   remove->add_option("--branch", control.branch, "Branch (default main)");
+  add_control(*watch, commands, "forget", "watch-forget",
+              "Erase all that is known of repos, watches and revisions included")
+      ->add_option("REPO", control.arguments, "org/name")
+      ->required();
   add_control(*watch, commands, "list", "watch-list", "List what is followed")
       ->add_flag("--json", control.json, "As JSON");
 

@@ -50,7 +50,7 @@ Result<std::vector<Metric>> store_metrics(store::Store &store) {
   for (const store::RepoState state :
        {store::RepoState::pending, store::RepoState::ok, store::RepoState::gated,
         store::RepoState::gone, store::RepoState::disabled, store::RepoState::unreadable,
-        store::RepoState::waiting})
+        store::RepoState::waiting, store::RepoState::not_found})
     by_state[std::string(store::to_string(state))] = 0;
   for (const Level level : {Level::medium, Level::high, Level::critical})
     by_level[std::string(to_string(level))] = 0;

@@ -4,8 +4,10 @@
 #include "daemon/http/lookup.hpp"
 #include "daemon/http/visibility.hpp"
 #include "feeds/osv.hpp"
+#include "schemas/branch.hpp"
 #include "schemas/json.hpp"
 #include "schemas/repo.hpp"
+#include "schemas/text.hpp"
 #include "store/store.hpp"
 
 #include <algorithm>
@@ -154,8 +156,9 @@ Result<store::Watch> read_watch(const std::string &body) {
   if (watch.history != "all" && watch.history != "none" && !number)
     return fail(Errc::bad_input,
                 fmt::format("history '{}' is none of all, none or a number", watch.history));
-  if (watch.branch.empty() || watch.branch.size() > 200)
-    return fail(Errc::bad_input, "branch is empty or too long");
+  if (!is_branch_name(watch.branch))
+    return fail(Errc::bad_input,
+                fmt::format("\"{}\" is no name that a branch can have", plain_text(watch.branch)));
   return watch;
 }
 
@@ -163,6 +166,14 @@ net::Response add_watch(const Asked &asked) {
   const Result<store::Watch> watch = read_watch(asked.request.body);
   if (!watch)
     return refusal(watch.error());
+  const auto watches = asked.store.watches();
+  if (!watches)
+    return refusal(watches.error());
+  for (const store::Watch &row : *watches)
+    if (row.declared && row.repo == watch->repo && row.branch == watch->branch)
+      return json_error(
+          409, "declared",
+          fmt::format("{} is declared in the config: change its [[watch]] and reload", row.repo));
   if (!asked.actions.add_watch)
     return not_wired("add watches");
   if (const Result<void> added = asked.actions.add_watch(*watch); !added)
@@ -192,6 +203,26 @@ net::Response remove_watch(const Asked &asked) {
   return answer(200, {{"repo", repo}, {"branch", branch}});
 }
 
+net::Response forget(const Asked &asked) {
+  const std::string repo = asked.value("repo");
+  const auto watches = asked.store.watches();
+  if (!watches)
+    return refusal(watches.error());
+  for (const store::Watch &watch : *watches)
+    if (watch.declared && watch.repo == repo)
+      return json_error(
+          409, "declared",
+          fmt::format("{} is declared in the config: remove its [[watch]] and reload", repo));
+  if (!asked.actions.forget)
+    return not_wired("forget repos");
+  const Result<bool> known = asked.actions.forget(repo);
+  if (!known)
+    return refusal(known.error());
+  if (!*known)
+    return json_error(404, "gone", fmt::format("nothing is known of {}: headwater status", repo));
+  return answer(200, {{"repo", repo}});
+}
+
 OrderedJson text_or_null(const std::string &text) {
   return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
 }
@@ -200,12 +231,16 @@ net::Response status(const Asked &asked) {
   const auto repos = asked.store.repos();
   if (!repos)
     return refusal(repos.error());
+  // Said while it is waited out, not only once a look has ended on it.
+  const std::string trouble = asked.actions.trouble ? asked.actions.trouble() : std::string();
   OrderedJson rows = OrderedJson::array();
   for (const store::Repo &repo : *repos)
     rows.push_back({{"repo", repo.name},
                     {"branch", repo.branch},
                     {"state", store::to_string(repo.state)},
-                    {"note", text_or_null(repo.state_note)},
+                    {"note", text_or_null(repo.state_note.empty() && repo.last_polled.empty()
+                                              ? trouble
+                                              : repo.state_note)},
                     {"head", text_or_null(repo.head)},
                     {"level", repo.open_advisories > 0 ? OrderedJson(to_string(repo.open_level))
                                                        : OrderedJson(nullptr)},
@@ -215,7 +250,10 @@ net::Response status(const Asked &asked) {
                     {"last_changed", text_or_null(repo.last_changed)},
                     {"public", may_show(repo)},
                     {"watched", repo.watched}});
-  return answer(200, {{"repos", std::move(rows)}});
+  OrderedJson body = {{"repos", std::move(rows)}};
+  if (!trouble.empty())
+    body["trouble"] = trouble;
+  return answer(200, body);
 }
 
 net::Response revisions(const Asked &asked) {
@@ -358,7 +396,7 @@ constexpr Verb verbs[] = {
     {"DELETE", "watches", remove_watch}, {"GET", "status", status},
     {"GET", "revisions", revisions},     {"GET", "changes", changes},
     {"GET", "advisories", advisories},   {"GET", "check", check},
-    {"POST", "check-now", check_now},
+    {"POST", "check-now", check_now},    {"DELETE", "repos", forget},
 };
 
 } // namespace

@@ -18,6 +18,10 @@ struct ControlActions {
   std::function<Result<void>(const store::Watch &)> add_watch;
   std::function<Result<void>(const std::string &repo, const std::string &branch)> remove_watch;
   std::function<Result<void>(const std::string &repo)> check_now; ///< brings the next poll forward
+  /// Erases all that is known of a repo; false when nothing was.
+  std::function<Result<bool>(const std::string &repo)> forget = {};
+  /// What calls upstream are waiting out now, in a sentence; "" when they are answered.
+  std::function<std::string()> trouble = {};
 };
 
 /// The control socket's handler, JSON over HTTP. Repos that are not public are told here.
@@ -26,7 +30,8 @@ struct ControlActions {
 ///   /watches?repo=R[&branch=B]             {"repo","branch"}; 404 when it is not watched, 409 when
 ///   the config declares it GET    /status
 ///   {"repos":[{"repo","branch","state","note","head","level","open_advisories",
-///                                                  "revisions","last_polled","last_changed","public","watched"}]}
+///                                                  "revisions","last_polled","last_changed","public","watched"}],
+///                                                  "trouble"?: what calls upstream wait out now}
 ///   GET    /revisions?repo=R[&branch=B]
 ///   {"repo","branch","revisions":[{"sha","date","title","status","note"?,
 ///                                                  "on_branch","level","changes"}]} newest first
@@ -38,6 +43,8 @@ struct ControlActions {
 ///   GET    /check?repo=R&pin=P[&branch=B]
 ///   {"repo","pin","status","head","behind","impact","level","advisories","affected_by"} POST
 ///   /check-now?repo=R                      202 {"repo"}
+///   DELETE /repos?repo=R                   {"repo"}; erased. 404 when nothing is known of it, 409
+///   when the config declares it
 /// An error is {"error": code word, "message": sentence} with 400, 404, 409, 501 or 503.
 net::Handler make_control(store::Store &store, std::string public_url, ControlActions actions);
 

@@ -1,6 +1,6 @@
 #include "daemon/http/documents.hpp"
 
-#include "daemon/http/visibility.hpp"
+#include "daemon/http/public_store.hpp"
 #include "feeds/badge.hpp"
 #include "feeds/osv_export.hpp"
 #include "feeds/pages.hpp"
@@ -46,32 +46,21 @@ Document record(std::string type, std::string body, std::string modified) {
 }
 
 /// The repo that the path names, when anybody may see it.
-Result<std::optional<store::Repo>> public_repo(const RouteRequest &request) {
+Result<std::optional<PublicRepo>> public_repo(const RouteRequest &request) {
   const std::string name = named(request, "org") + "/" + named(request, "name");
   if (!parse_repo_id(name))
-    return std::optional<store::Repo>();
-  Result<std::optional<store::Repo>> repo =
-      find_repo(request.store, name, asked(request, "branch"));
-  if (!repo || (*repo && may_show(**repo)))
-    return repo;
-  return std::optional<store::Repo>();
-}
-
-Result<std::vector<store::Repo>> public_repos(store::Store &store) {
-  Result<std::vector<store::Repo>> repos = store.repos();
-  if (repos)
-    std::erase_if(*repos, [](const store::Repo &repo) { return !may_show(repo); });
-  return repos;
+    return std::optional<PublicRepo>();
+  return request.store.find_repo(name, asked(request, "branch"));
 }
 
 Result<feeds::FrontPage> load_front(const RouteRequest &request) {
   feeds::FrontPage front{site_text(request), {}, {}};
-  Result<std::vector<store::Repo>> repos = public_repos(request.store);
+  const Result<std::vector<PublicRepo>> repos = request.store.repos();
   if (!repos)
     return std::unexpected(repos.error());
-  front.repos = std::move(*repos);
-  for (const store::Repo &repo : front.repos) {
-    Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(repo.id, front_deltas);
+  for (const PublicRepo &repo : *repos) {
+    front.repos.push_back(repo);
+    Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(repo, front_deltas);
     if (!deltas)
       return std::unexpected(deltas.error());
     std::ranges::move(*deltas, std::back_inserter(front.deltas));
@@ -86,35 +75,17 @@ Result<feeds::FrontPage> load_front(const RouteRequest &request) {
   return front;
 }
 
-/// What a public page may show: a base that is not public is not told of.
-Result<std::vector<store::BaseComparison>> public_comparisons(store::Store &store,
-                                                              std::int64_t repo_id) {
-  Result<std::vector<store::BaseComparison>> bases = store.base_comparisons(repo_id);
-  if (!bases)
-    return bases;
-  std::vector<store::BaseComparison> shown;
-  for (store::BaseComparison &comparison : *bases) {
-    const Result<std::optional<store::Repo>> base = find_repo(store, comparison.base, "");
-    if (!base)
-      return std::unexpected(base.error());
-    if (!*base || !may_show(**base))
-      continue;
-    comparison.base = (*base)->name;
-    shown.push_back(std::move(comparison));
-  }
-  return shown;
-}
-
 Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
-  Result<std::optional<store::Repo>> repo = public_repo(request);
+  const Result<std::optional<PublicRepo>> repo = public_repo(request);
   if (!repo)
     return std::unexpected(repo.error());
   if (!*repo)
     return std::optional<feeds::RepoPage>();
-  feeds::RepoPage page{site_text(request), std::move(**repo), {}, {}, {}, {}, {}, {}};
-  Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of(page.repo.id);
-  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(page.repo.id, most_deltas);
-  Result<std::vector<store::Revision>> revisions = request.store.revisions(page.repo.id);
+  const PublicRepo &found = **repo;
+  feeds::RepoPage page{site_text(request), found, {}, {}, {}, {}, {}, {}};
+  Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of(found);
+  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(found, most_deltas);
+  Result<std::vector<store::Revision>> revisions = request.store.revisions(found);
   if (!advisories)
     return std::unexpected(advisories.error());
   if (!deltas)
@@ -128,42 +99,40 @@ Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
   for (const store::Revision &revision : page.revisions)
     if (revision.sha == page.repo.head)
       page.plan_json = revision.plan_json;
-  Result<std::vector<store::BaseComparison>> bases =
-      public_comparisons(request.store, page.repo.id);
+  Result<std::vector<store::BaseComparison>> bases = request.store.base_comparisons(found);
   if (!bases)
     return std::unexpected(bases.error());
   page.bases = std::move(*bases);
   if (!page.repo.head.empty()) {
-    Result<std::optional<Snapshot>> head = request.store.snapshot(page.repo.id, page.repo.head);
-    if (!head)
-      return std::unexpected(head.error());
-    if (*head)
-      page.files = std::move((*head)->files);
+    Result<std::vector<FileEntry>> files = request.store.files(found, page.repo.head);
+    if (!files)
+      return std::unexpected(files.error());
+    page.files = std::move(*files);
   }
   return std::optional(std::move(page));
 }
 
 Result<std::optional<feeds::RevisionPage>> load_revision(const RouteRequest &request) {
-  Result<std::optional<store::Repo>> repo = public_repo(request);
+  const Result<std::optional<PublicRepo>> repo = public_repo(request);
   if (!repo)
     return std::unexpected(repo.error());
   const std::string sha = named(request, "sha");
   if (!*repo || !is_revision(sha))
     return std::optional<feeds::RevisionPage>();
-  Result<std::optional<store::Revision>> revision = request.store.find_revision((*repo)->id, sha);
+  Result<std::optional<store::Revision>> revision = request.store.find_revision(**repo, sha);
   if (!revision)
     return std::unexpected(revision.error());
   if (!*revision)
     return std::optional<feeds::RevisionPage>();
-  feeds::RevisionPage page{site_text(request), std::move(**repo), std::move(**revision), {}, {}};
-  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(page.repo.id, most_deltas);
-  Result<std::optional<Snapshot>> snapshot = request.store.snapshot(page.repo.id, sha);
-  if (!deltas || !snapshot)
-    return std::unexpected(!deltas ? deltas.error() : snapshot.error());
+  const PublicRepo &found = **repo;
+  feeds::RevisionPage page{site_text(request), found, std::move(**revision), {}, {}};
+  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(found, most_deltas);
+  Result<std::vector<FileEntry>> files = request.store.files(found, sha);
+  if (!deltas || !files)
+    return std::unexpected(!deltas ? deltas.error() : files.error());
   std::ranges::copy_if(*deltas, std::back_inserter(page.deltas),
                        [&](const store::DeltaRecord &record) { return record.delta.to == sha; });
-  if (*snapshot)
-    page.files = std::move((*snapshot)->files);
+  page.files = std::move(*files);
   return std::optional(std::move(page));
 }
 
@@ -192,17 +161,21 @@ template <class Make> Answer on_records(const RouteRequest &request, Make make) 
 }
 
 feeds::AdvisoryFeed site_feed(const RouteRequest &request, const PublicRecords &view) {
-  return {site_text(request), request.options.title + ": changes upstream that matter", "",
-          view.records};
+  feeds::AdvisoryFeed feed{
+      site_text(request), request.options.title + ": changes upstream that matter", "", {}};
+  std::ranges::copy_if(
+      view.records, std::back_inserter(feed.advisories),
+      [](const store::AdvisoryRecord &record) { return !record.advisory.repo.empty(); });
+  return feed;
 }
 
 Result<std::optional<feeds::AdvisoryFeed>> load_repo_feed(const RouteRequest &request) {
-  Result<std::optional<store::Repo>> repo = public_repo(request);
+  const Result<std::optional<PublicRepo>> repo = public_repo(request);
   if (!repo)
     return std::unexpected(repo.error());
   if (!*repo)
     return std::optional<feeds::AdvisoryFeed>();
-  Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of((*repo)->id);
+  Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of(**repo);
   if (!advisories)
     return std::unexpected(advisories.error());
   return std::optional(feeds::AdvisoryFeed{site_text(request),
@@ -219,10 +192,17 @@ Document json_feed_document(const feeds::AdvisoryFeed &feed) {
                 feeds::feed_updated(feed.advisories));
 }
 
+/// Of a repo that is gone no more than that is told.
+feeds::Badge gone_badge(const RouteRequest &request) {
+  store::Repo repo;
+  repo.state = store::RepoState::gone;
+  return feeds::repo_badge({&repo, {}, request.now});
+}
+
 /// The badge that a path and its query ask for; an unknown repo has one too, because a broken image
 /// tells nobody anything and caches keep it.
 Result<feeds::Badge> wanted_badge(const RouteRequest &request) {
-  const Result<std::optional<store::Repo>> repo = public_repo(request);
+  const Result<std::optional<PublicRepo>> repo = public_repo(request);
   if (!repo)
     return std::unexpected(repo.error());
   const std::string pin = asked(request, "pin");
@@ -241,11 +221,19 @@ Result<feeds::Badge> wanted_badge(const RouteRequest &request) {
       facts.level = report->level;
     return feeds::pin_badge(facts);
   }
+  if (!*repo) {
+    const Result<bool> gone =
+        request.store.is_gone(named(request, "org") + "/" + named(request, "name"));
+    if (!gone)
+      return std::unexpected(gone.error());
+    if (*gone)
+      return gone_badge(request);
+  }
   feeds::BadgeFacts facts{nullptr, {}, request.now};
   if (*repo) {
     facts.repo = &**repo;
     const Result<std::vector<store::AdvisoryRecord>> advisories =
-        request.store.advisories_of((*repo)->id);
+        request.store.advisories_of(**repo);
     if (!advisories)
       return std::unexpected(advisories.error());
     facts.since = open_since(*advisories);
@@ -325,7 +313,7 @@ Answer repo_json_feed(const RouteRequest &request) {
 }
 
 Answer site_map(const RouteRequest &request) {
-  const Result<std::vector<store::Repo>> repos = public_repos(request.store);
+  const Result<std::vector<PublicRepo>> repos = request.store.repos();
   if (!repos)
     return std::unexpected(repos.error());
   std::vector<feeds::SitemapEntry> entries{{"", ""}};

@@ -1,7 +1,6 @@
 #include "daemon/http/event_hub.hpp"
 
-#include "daemon/http/visibility.hpp"
-#include "store/store.hpp"
+#include "daemon/http/public_store.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -16,16 +15,6 @@ namespace {
 
 constexpr std::size_t most_missed = 200;
 constexpr std::size_t batch = 500;
-
-/// Names of repos whose deltas may be told.
-std::set<std::string> public_names(store::Store &store) {
-  std::set<std::string> names;
-  if (const auto repos = store.repos(); repos)
-    for (const store::Repo &repo : *repos)
-      if (may_show(repo))
-        names.insert(repo.name);
-  return names;
-}
 
 std::string event_text(std::int64_t serial, const OrderedJson &data) {
   return fmt::format("id: {}\ndata: {}\n\n", serial,
@@ -61,19 +50,19 @@ std::string advisory_event(const Advisory &advisory) {
 }
 
 /// The last serial of the stream, read on from `from`.
-std::int64_t newest_serial(store::Store &store, std::int64_t from) {
+std::int64_t newest_serial(const PublicStore &store, std::int64_t from) {
   for (;;) {
     const auto deltas = store.deltas_since(from, batch);
-    if (!deltas || deltas->empty())
+    if (!deltas || deltas->read_to == from)
       return from;
-    from = deltas->back().serial;
+    from = deltas->read_to;
   }
 }
 
 } // namespace
 
-std::shared_ptr<net::EventChannel> EventHub::listen(store::Store &store, const std::string &last_id,
-                                                    const std::string &client) {
+std::shared_ptr<net::EventChannel>
+EventHub::listen(const PublicStore &store, const std::string &last_id, const std::string &client) {
   announce(store);
   std::int64_t asked = -1;
   std::from_chars(last_id.data(), last_id.data() + last_id.size(), asked);
@@ -88,10 +77,9 @@ std::shared_ptr<net::EventChannel> EventHub::listen(store::Store &store, const s
   std::string greeting = "retry: 5000\n";
   greeting += position_event(last_serial_);
   if (asked >= 0 && asked < last_serial_) {
-    const std::set<std::string> names = public_names(store);
     if (const auto missed = store.deltas_since(asked, most_missed); missed)
-      for (const store::DeltaRecord &record : *missed)
-        if (record.serial <= last_serial_ && names.contains(record.delta.repo))
+      for (const store::DeltaRecord &record : missed->records)
+        if (record.serial <= last_serial_)
           greeting += delta_event(record);
   }
   channel->push(std::move(greeting));
@@ -99,7 +87,7 @@ std::shared_ptr<net::EventChannel> EventHub::listen(store::Store &store, const s
   return channel;
 }
 
-void EventHub::announce(store::Store &store, const std::vector<std::string> &changed) {
+void EventHub::announce(const PublicStore &store, const std::vector<std::string> &changed) {
   const std::lock_guard lock(mutex_);
   // Nobody has been told anything yet: start where the stream ends now.
   if (last_serial_ < 0) {
@@ -113,23 +101,21 @@ void EventHub::announce(store::Store &store, const std::vector<std::string> &cha
     if (named.contains(id))
       continue;
     const auto record = store.find_advisory(id);
-    if (record && *record && public_names(store).contains((*record)->advisory.repo))
+    if (record && *record)
       send_all(advisory_event((*record)->advisory));
   }
 }
 
-std::set<std::string> EventHub::send_deltas(store::Store &store) {
+std::set<std::string> EventHub::send_deltas(const PublicStore &store) {
   std::set<std::string> named;
   for (;;) {
     const auto deltas = store.deltas_since(last_serial_, batch);
-    if (!deltas || deltas->empty())
+    if (!deltas || deltas->read_to == last_serial_)
       return named;
-    const std::set<std::string> names = public_names(store);
-    for (const store::DeltaRecord &record : *deltas) {
-      last_serial_ = record.serial;
+    last_serial_ = deltas->read_to;
+    for (const store::DeltaRecord &record : deltas->records) {
       named.insert(record.advisory_id);
-      if (names.contains(record.delta.repo))
-        send_all(delta_event(record));
+      send_all(delta_event(record));
     }
   }
 }

@@ -10,11 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace headwater::store {
-class Store;
-}
-
 namespace headwater::http {
+
+class PublicStore;
 
 /// Listeners of /events. Each is told where the stream of deltas stands when it connects, what it
 /// missed since its Last-Event-ID, and then every delta of a public repo once it is stored. Any
@@ -26,12 +24,12 @@ public:
 
   /// A new listener, or null when there are too many, in all or of `client` ("" is not counted).
   /// `last_id` is the Last-Event-ID it sent, "" for none.
-  std::shared_ptr<net::EventChannel> listen(store::Store &store, const std::string &last_id,
+  std::shared_ptr<net::EventChannel> listen(const PublicStore &store, const std::string &last_id,
                                             const std::string &client = {});
   /// Sends the deltas stored since the last call, then those of the advisories `changed` (new, or
   /// other in substance: closed, public at last) that no delta of them named. To be called after
   /// each commit.
-  void announce(store::Store &store, const std::vector<std::string> &changed = {});
+  void announce(const PublicStore &store, const std::vector<std::string> &changed = {});
   /// A comment to every listener, so that dead connections are noticed; about every 20 s.
   void keep_alive();
   /// Ends all listeners (shutdown).
@@ -44,7 +42,7 @@ private:
     std::string client;
   };
   /// The advisories that the deltas sent name.
-  std::set<std::string> send_deltas(store::Store &store);
+  std::set<std::string> send_deltas(const PublicStore &store);
   void send_all(const std::string &text);
 
   mutable std::mutex mutex_;

@@ -1,8 +1,7 @@
 #include "daemon/http/export.hpp"
 
+#include "daemon/http/public_store.hpp"
 #include "daemon/http/routes.hpp"
-#include "daemon/http/visibility.hpp"
-#include "store/store.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -19,7 +18,7 @@ Names names_of(const store::Repo &repo) {
 }
 
 /// Everything that the placeholders of one scope stand for.
-Result<std::vector<Names>> names_in(Scope scope, store::Store &store,
+Result<std::vector<Names>> names_in(Scope scope, const PublicStore &store,
                                     const PublicRecords &records) {
   std::vector<Names> all;
   if (scope == Scope::site)
@@ -29,17 +28,15 @@ Result<std::vector<Names>> names_in(Scope scope, store::Store &store,
       all.push_back({{"id", record.advisory.id}});
     return all;
   }
-  const Result<std::vector<store::Repo>> repos = store.repos();
+  const Result<std::vector<PublicRepo>> repos = store.repos();
   if (!repos)
     return std::unexpected(repos.error());
-  for (const store::Repo &repo : *repos) {
-    if (!may_show(repo))
-      continue;
+  for (const PublicRepo &repo : *repos) {
     if (scope == Scope::repo) {
       all.push_back(names_of(repo));
       continue;
     }
-    const Result<std::vector<store::Revision>> revisions = store.revisions(repo.id);
+    const Result<std::vector<store::Revision>> revisions = store.revisions(repo);
     if (!revisions)
       return std::unexpected(revisions.error());
     for (const store::Revision &revision : *revisions) {
@@ -72,7 +69,7 @@ std::filesystem::path file_of(const std::filesystem::path &folder, std::string p
 
 } // namespace
 
-Result<ExportReport> export_site(store::Store &store, const SiteOptions &options,
+Result<ExportReport> export_site(const PublicStore &store, const SiteOptions &options,
                                  const std::string &folder) {
   RecordView records(store, options.hub_origin);
   const auto view = records.current();

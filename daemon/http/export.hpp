@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/http/public_store.hpp"
 #include "daemon/http/site.hpp"
 #include "schemas/result.hpp"
 
@@ -17,7 +18,7 @@ struct ExportReport {
 /// the renderers that the listener uses. The same store, options and clock give the same bytes.
 /// Files of an earlier export that are no longer published stay. Errors: store, bad_input when the
 /// folder cannot be written.
-Result<ExportReport> export_site(store::Store &store, const SiteOptions &options,
+Result<ExportReport> export_site(const PublicStore &store, const SiteOptions &options,
                                  const std::string &folder);
 
 } // namespace headwater::http

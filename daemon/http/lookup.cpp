@@ -1,7 +1,5 @@
 #include "daemon/http/lookup.hpp"
 
-#include "daemon/http/visibility.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -39,26 +37,22 @@ bool lists(const Advisory &advisory, const std::string &sha) {
   });
 }
 
-} // namespace
+/// What there is of a repo to compare a pin with.
+struct PinSource {
+  Result<std::vector<store::Revision>> revisions;
+  Result<std::vector<store::DeltaRecord>> deltas;
+  Result<std::vector<store::AdvisoryRecord>> advisories;
+};
 
-Result<std::optional<store::Repo>> find_repo(store::Store &store, const std::string &name,
-                                             const std::string &branch) {
-  Result<std::optional<store::Repo>> repo = store.find_repo(name, branch.empty() ? "main" : branch);
-  if (!repo || *repo || !branch.empty())
-    return repo;
-  Result<std::vector<store::Repo>> repos = store.repos();
-  if (!repos)
-    return std::unexpected(repos.error());
-  for (store::Repo &candidate : *repos)
-    if (candidate.name == name)
-      return std::optional(std::move(candidate));
-  return std::optional<store::Repo>();
-}
-
-Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const std::string &pin) {
-  const Result<std::vector<store::Revision>> revisions = store.revisions(repo.id);
-  if (!revisions)
-    return std::unexpected(revisions.error());
+Result<PinReport> report_pin(const PinSource &facts, const store::Repo &repo,
+                             const std::string &pin) {
+  const Result<std::vector<store::Revision>> &revisions = facts.revisions;
+  const Result<std::vector<store::DeltaRecord>> &deltas = facts.deltas;
+  const Result<std::vector<store::AdvisoryRecord>> &advisories = facts.advisories;
+  if (!revisions || !deltas || !advisories)
+    return std::unexpected(!revisions ? revisions.error()
+                           : !deltas  ? deltas.error()
+                                      : advisories.error());
   PinReport report;
   const store::Revision *pinned = find_pin(*revisions, pin);
   if (pinned == nullptr) {
@@ -77,10 +71,6 @@ Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const 
   report.behind = static_cast<std::int64_t>(later.size());
   report.status = !pinned->on_branch ? "history rewritten" : later.empty() ? "current" : "behind";
 
-  const Result<std::vector<store::DeltaRecord>> deltas =
-      store.deltas(repo.id, std::numeric_limits<std::int32_t>::max());
-  if (!deltas)
-    return std::unexpected(deltas.error());
   std::vector<Change> changes;
   for (const store::DeltaRecord &record : *deltas) {
     if (!later.contains(record.delta.to))
@@ -97,13 +87,41 @@ Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const 
     report.moved = report.level > Level::low || report.impact != Impact::cosmetic;
   }
 
-  const Result<std::vector<store::AdvisoryRecord>> advisories = store.advisories_of(repo.id);
-  if (!advisories)
-    return std::unexpected(advisories.error());
   for (const store::AdvisoryRecord &record : *advisories)
     if (record.advisory.withdrawn.empty() && lists(record.advisory, pinned->sha))
       report.affected_by.push_back(record.advisory.id);
   return report;
+}
+
+constexpr std::size_t all_deltas = std::numeric_limits<std::int32_t>::max();
+
+} // namespace
+
+Result<std::optional<store::Repo>> find_repo(store::Store &store, const std::string &name,
+                                             const std::string &branch) {
+  Result<std::optional<store::Repo>> repo = store.find_repo(name, branch.empty() ? "main" : branch);
+  if (!repo || *repo || !branch.empty())
+    return repo;
+  Result<std::vector<store::Repo>> repos = store.repos();
+  if (!repos)
+    return std::unexpected(repos.error());
+  for (store::Repo &candidate : *repos)
+    if (candidate.name == name)
+      return std::optional(std::move(candidate));
+  return std::optional<store::Repo>();
+}
+
+Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const std::string &pin) {
+  return report_pin(
+      {store.revisions(repo.id), store.deltas(repo.id, all_deltas), store.advisories_of(repo.id)},
+      repo, pin);
+}
+
+Result<PinReport> check_pin(const PublicStore &store, const PublicRepo &repo,
+                            const std::string &pin) {
+  return report_pin(
+      {store.revisions(repo), store.deltas(repo, all_deltas), store.advisories_of(repo)}, repo,
+      pin);
 }
 
 std::string open_since(const std::vector<store::AdvisoryRecord> &advisories) {
@@ -133,33 +151,13 @@ std::string normalised_package(std::string_view address) {
   return std::string(address);
 }
 
-Result<PublicRecords> load_public_records(store::Store &store, const std::string &hub_origin) {
+Result<PublicRecords> load_public_records(const PublicStore &store, const std::string &hub_origin) {
   PublicRecords view;
   // Read before the records: a write in between only makes the next look read again.
   view.generation = store.generation();
-  const Result<std::vector<store::Repo>> repos = store.repos();
-  if (!repos)
-    return std::unexpected(repos.error());
-  std::set<std::string> open_names;
-  std::set<std::string> open_identities;
-  std::set<std::string> identities;
-  for (const store::Repo &repo : *repos) {
-    identities.insert(repo.facts.identity);
-    if (!may_show(repo))
-      continue;
-    open_names.insert(repo.name);
-    open_identities.insert(repo.facts.identity);
-  }
-  Result<std::vector<store::AdvisoryRecord>> records = store.advisories();
+  Result<std::vector<store::AdvisoryRecord>> records = store.records();
   if (!records)
     return std::unexpected(records.error());
-  // A repo is who its identity says: the name may have passed to another since.
-  std::erase_if(*records, [&](const store::AdvisoryRecord &record) {
-    const Advisory &advisory = record.advisory;
-    if (!advisory.identity.empty() && identities.contains(advisory.identity))
-      return !open_identities.contains(advisory.identity);
-    return !open_names.contains(advisory.repo);
-  });
   view.records = std::move(*records);
   for (std::size_t i = 0; i < view.records.size(); ++i) {
     const Advisory &advisory = view.records[i].advisory;

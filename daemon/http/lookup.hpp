@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/http/public_store.hpp"
 #include "feeds/badge.hpp"
 #include "schemas/result.hpp"
 #include "schemas/time.hpp"
@@ -34,11 +35,14 @@ struct PinReport {
 };
 /// `pin` may be cut to seven hex digits where that names one revision.
 Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const std::string &pin);
+Result<PinReport> check_pin(const PublicStore &store, const PublicRepo &repo,
+                            const std::string &pin);
 
 /// When the strongest open advisory last changed in substance, "" without one.
 std::string open_since(const std::vector<store::AdvisoryRecord> &advisories);
 
-/// The records that anybody may read, with what the queries look up.
+/// The records that anybody may read, with what the queries look up. Those whose repo is no longer
+/// public have no repo: feeds leave them out.
 struct PublicRecords {
   std::int64_t generation = 0;
   std::vector<store::AdvisoryRecord> records; ///< newest modified first
@@ -50,17 +54,17 @@ struct PublicRecords {
 /// A repo's address without scheme, trailing slashes and ".git", as OSV tools compare it.
 std::string normalised_package(std::string_view address);
 /// Reads them all.
-Result<PublicRecords> load_public_records(store::Store &store, const std::string &hub_origin);
+Result<PublicRecords> load_public_records(const PublicStore &store, const std::string &hub_origin);
 
 /// PublicRecords of the store's present generation, read once for each. Any thread may call it.
 class RecordView {
 public:
-  RecordView(store::Store &store, std::string hub_origin)
+  RecordView(PublicStore store, std::string hub_origin)
       : store_(store), hub_origin_(std::move(hub_origin)) {}
   Result<std::shared_ptr<const PublicRecords>> current();
 
 private:
-  store::Store &store_;
+  PublicStore store_;
   std::string hub_origin_;
   std::mutex mutex_;
   std::shared_ptr<const PublicRecords> held_;

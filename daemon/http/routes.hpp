@@ -21,7 +21,7 @@ enum class Scope : std::uint8_t { site, repo, revision, advisory };
 
 /// What a route answers from.
 struct RouteRequest {
-  store::Store &store;
+  const PublicStore &store;
   const SiteOptions &options;
   RecordView &records;
   TimePoint now;

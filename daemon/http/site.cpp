@@ -3,8 +3,8 @@
 #include "daemon/http/cache.hpp"
 #include "daemon/http/client_address.hpp"
 #include "daemon/http/osv_api.hpp"
+#include "daemon/http/public_store.hpp"
 #include "daemon/http/routes.hpp"
-#include "daemon/http/visibility.hpp"
 #include "schemas/repo.hpp"
 #include "schemas/text.hpp"
 
@@ -20,7 +20,7 @@ constexpr std::size_t longest_value = 128;
 
 class Site {
 public:
-  Site(store::Store &store, SiteOptions options)
+  Site(const PublicStore &store, SiteOptions options)
       : store_(store), options_(std::move(options)), records_(store, options_.hub_origin),
         cache_(options_.cache_bytes) {}
 
@@ -130,8 +130,7 @@ private:
       return route.path.starts_with("/v1/") ? osv_not_found()
                                             : missing(request, "No advisory has this id.");
     const std::string name = asked.names.at("org") + "/" + asked.names.at("name");
-    if (const auto renamed = store_.find_renamed(name);
-        renamed && *renamed && may_show(**renamed)) {
+    if (const auto renamed = store_.find_renamed(name); renamed && *renamed) {
       const auto slash = (*renamed)->name.find('/');
       auto names = asked.names;
       names["org"] = (*renamed)->name.substr(0, slash);
@@ -139,8 +138,8 @@ private:
       return redirect(request, expand(route.path, names));
     }
     if (route.scope == Scope::revision) {
-      const auto repo = find_repo(store_, name, "");
-      if (repo && *repo && may_show(**repo))
+      const auto repo = store_.find_repo(name, "");
+      if (repo && *repo)
         return missing(request,
                        "This revision has not been read: an unknown revision is not a safe one.");
     }
@@ -219,7 +218,7 @@ private:
     return response;
   }
 
-  store::Store &store_;
+  PublicStore store_;
   SiteOptions options_;
   RecordView records_;
   ResponseCache cache_;
@@ -227,7 +226,7 @@ private:
 
 } // namespace
 
-net::Handler make_site(store::Store &store, SiteOptions options) {
+net::Handler make_site(const PublicStore &store, SiteOptions options) {
   return [site = std::make_shared<Site>(store, std::move(options))](const net::Request &request) {
     return site->handle(request);
   };

@@ -11,11 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace headwater::store {
-class Store;
-}
-
 namespace headwater::http {
+
+class PublicStore;
 
 /// What the public site is told about itself.
 struct SiteOptions {
@@ -32,7 +30,7 @@ struct SiteOptions {
 
 /// The public listener's handler: every path of the table in routes.cpp, conditional requests,
 /// gzip, HEAD, security headers. Reads from `store` alone, so no anonymous request causes one
-/// upstream. `store` must outlive it.
-net::Handler make_site(store::Store &store, SiteOptions options);
+/// upstream, and nothing that is not public is at hand. What `store` reads must outlive it.
+net::Handler make_site(const PublicStore &store, SiteOptions options);
 
 } // namespace headwater::http

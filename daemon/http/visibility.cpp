@@ -3,11 +3,7 @@
 namespace headwater::http {
 
 bool may_show(const store::Repo &repo) {
-  if (repo.publish)
-    return true;
-  const RepoFacts &facts = repo.facts;
-  return repo.is_public() && !facts.name.empty() && !facts.is_private && !facts.disabled &&
-         facts.gate == Gate::open;
+  return repo.publish || (repo.visibility == store::Visibility::open && !repo.facts.name.empty());
 }
 
 } // namespace headwater::http

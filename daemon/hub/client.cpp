@@ -84,10 +84,11 @@ public:
     co_return whole;
   }
 
-  awaitable<Result<std::vector<Commit>>> commits(std::shared_ptr<Calls> self, std::string name,
-                                                 std::string revision, std::size_t limit,
-                                                 std::string until) {
-    std::vector<Commit> commits;
+  awaitable<Result<CommitList>> commits(std::shared_ptr<Calls> self, std::string name,
+                                        std::string revision, std::size_t limit,
+                                        std::string until) {
+    CommitList list;
+    std::vector<Commit> &commits = list.commits;
     std::string target =
         fmt::format("/api/models/{}/commits/{}?limit={}", repo_path(name),
                     net::encode_segment(revision), std::clamp<std::size_t>(limit, 1, page_rows));
@@ -97,25 +98,43 @@ public:
         co_return fail(Errc::malformed, "the pages of the commit list do not end");
       const std::size_t before = commits.size();
       Result<Page> page = co_await ask_page(target);
-      if (!page && seen.size() == 1 && is_missing_call(page.error()))
+      // A proxy's stray 404 looks like a call that this mirror does not have: that one says so
+      // every time.
+      for (int again = 0; !page && is_missing_call(page.error()) && !lists_commits_ && again < 2 &&
+                          !lacks_commits_;
+           ++again) {
+        co_await session_.wait_a_moment(again);
+        page = co_await ask_page(target);
+      }
+      if (!page && is_missing_call(page.error()) && lists_commits_)
+        co_return fail(Errc::transient, "the commit list, which was there before, is missing: " +
+                                            page.error().message);
+      if (!page && seen.size() == 1 && is_missing_call(page.error())) {
+        lacks_commits_ = true;
         co_return co_await only_commit(self, name, revision, page.error());
+      }
       if (!page)
         co_return std::unexpected(page.error());
       const Result<void> read = read_commits(page->json, commits);
       if (!read)
         co_return std::unexpected(read.error());
+      lists_commits_ = true;
       const auto last = std::find_if(
           commits.begin() + static_cast<std::ptrdiff_t>(before), commits.end(),
           [&until](const Commit &commit) { return !until.empty() && commit.sha == until; });
       if (last != commits.end()) {
         commits.erase(last + 1, commits.end());
+        list.whole = true;
         break;
       }
       target = std::move(page->next);
+      list.whole = target.empty();
     }
-    if (commits.size() > limit)
+    if (commits.size() > limit) {
       commits.resize(limit);
-    co_return commits;
+      list.whole = false;
+    }
+    co_return list;
   }
 
   awaitable<Result<Refs>> refs(std::shared_ptr<Calls> self, std::string name) {
@@ -173,6 +192,17 @@ public:
       co_return fail(Errc::malformed,
                      fmt::format("the tree lists {} twice", plain_text(twice->path)));
     co_return files;
+  }
+
+  awaitable<Result<std::vector<std::string>>> paths(std::shared_ptr<Calls> self, std::string name,
+                                                    std::string revision) {
+    static_cast<void>(self);
+    const std::string target =
+        "/api/models/" + repo_path(name) + "/revision/" + net::encode_segment(revision);
+    Result<Page> page = co_await ask_page(target);
+    if (!page)
+      co_return std::unexpected(page.error());
+    co_return read_paths(page->json);
   }
 
   awaitable<Result<std::string>> content(std::shared_ptr<Calls> self, std::string name,
@@ -242,22 +272,24 @@ private:
   }
 
   /// What a mirror without commit lists tells: the one commit that the revision is.
-  awaitable<Result<std::vector<Commit>>> only_commit(std::shared_ptr<Calls> self, std::string name,
-                                                     std::string revision, Error error) {
+  awaitable<Result<CommitList>> only_commit(std::shared_ptr<Calls> self, std::string name,
+                                            std::string revision, Error error) {
     const Result<RepoFacts> facts_there = co_await facts(self, name, revision, true);
     if (!facts_there || facts_there->head.empty())
       co_return std::unexpected(std::move(error));
     Commit commit;
     commit.sha = facts_there->head;
     commit.date = facts_there->last_modified;
-    std::vector<Commit> commits;
-    commits.push_back(std::move(commit));
-    co_return commits;
+    CommitList list;
+    list.commits.push_back(std::move(commit));
+    co_return list;
   }
 
   asio::strand<asio::any_io_executor> strand_;
   HttpSession session_;
   bool expands_ = true;
+  bool lists_commits_ = false; ///< the commit list has been there once
+  bool lacks_commits_ = false; ///< this mirror has said so, again and again, that it has none
 };
 
 class HttpHubClient final : public Client {
@@ -272,8 +304,8 @@ public:
   awaitable<Result<RepoFacts>> poll(std::string name, std::string branch) override {
     return on_strand(calls_->facts(calls_, std::move(name), std::move(branch), true));
   }
-  awaitable<Result<std::vector<Commit>>> commits(std::string name, std::string revision,
-                                                 std::size_t limit, std::string until) override {
+  awaitable<Result<CommitList>> commits(std::string name, std::string revision, std::size_t limit,
+                                        std::string until) override {
     return on_strand(
         calls_->commits(calls_, std::move(name), std::move(revision), limit, std::move(until)));
   }
@@ -288,6 +320,11 @@ public:
     return on_strand(
         calls_->content(calls_, std::move(name), std::move(revision), std::move(file), part));
   }
+  awaitable<Result<std::vector<std::string>>> paths(std::string name,
+                                                    std::string revision) override {
+    return on_strand(calls_->paths(calls_, std::move(name), std::move(revision)));
+  }
+  std::string trouble() const override { return calls_->session().trouble(); }
   void close() override {
     asio::post(calls_->strand(), [calls = calls_] { calls->session().close(); });
   }

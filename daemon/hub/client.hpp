@@ -36,6 +36,14 @@ struct Refs {
   std::vector<Ref> tags;
 };
 
+/// Commits reachable from a revision, newest first.
+struct CommitList {
+  std::vector<Commit> commits;
+  /// True when it goes back to the commit that was asked for, or to the first one. Only a whole
+  /// list proves that a commit is not in it.
+  bool whole = false;
+};
+
 /// How an answer differs from plain success, kept apart because only some are facts about a repo.
 /// gone: 404 RepoNotFound, or 401 without a code; gated: 401/403 GatedRepo; transient: 5xx,
 /// timeouts, HTML, truncation. Error::cause carries the X-Error-Code (or "" ) and the HTTP status
@@ -55,8 +63,10 @@ public:
   /// where cheap).
   virtual boost::asio::awaitable<Result<RepoFacts>> poll(std::string name, std::string branch) = 0;
   /// Commits reachable from `revision`, newest first, stopping after `limit` or once `until` (a
-  /// sha) has been seen (included, last). An `until` that is not met gives the whole list.
-  virtual boost::asio::awaitable<Result<std::vector<Commit>>>
+  /// sha) has been seen (included, last). An `until` that is not met gives the whole list. A mirror
+  /// without commit lists gives the one commit that the revision is, and no whole list; where the
+  /// call has worked before, "no such call" is trouble that passes.
+  virtual boost::asio::awaitable<Result<CommitList>>
   commits(std::string name, std::string revision, std::size_t limit, std::string until) = 0;
   virtual boost::asio::awaitable<Result<Refs>> refs(std::string name) = 0;
   /// The whole tree, sorted by path, directories left out.
@@ -67,6 +77,13 @@ public:
   /// blob id / sha256 are checked where whole.
   virtual boost::asio::awaitable<Result<std::string>>
   content(std::string name, std::string revision, FileEntry file, FilePart part) = 0;
+  /// Paths of a revision as its facts list them (siblings): a second witness for a tree that lacks
+  /// files.
+  virtual boost::asio::awaitable<Result<std::vector<std::string>>> paths(std::string name,
+                                                                         std::string revision) = 0;
+  /// What calls in hand are waiting out, in a sentence; "" while upstream answers. Any thread may
+  /// ask.
+  virtual std::string trouble() const = 0;
   virtual void close() = 0;
 };
 

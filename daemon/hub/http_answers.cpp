@@ -216,6 +216,17 @@ Result<void> read_tree(const Json &answer, std::vector<FileEntry> &files) {
   return {};
 }
 
+Result<std::vector<std::string>> read_paths(const Json &answer) {
+  const Json *rows = member(answer, "siblings");
+  if (rows == nullptr || !rows->is_array())
+    return fail(Errc::malformed, "the hub lists no files");
+  std::vector<std::string> paths;
+  for (const Json &row : *rows)
+    paths.push_back(text(row, "rfilename"));
+  std::ranges::sort(paths);
+  return paths;
+}
+
 Result<void> read_siblings(const Json &answer, std::vector<FileEntry> &files) {
   const Json *rows = member(answer, "siblings");
   if (rows == nullptr || !rows->is_array())

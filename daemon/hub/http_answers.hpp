@@ -22,5 +22,7 @@ Result<Refs> read_refs(const Json &answer);
 Result<void> read_tree(const Json &answer, std::vector<FileEntry> &files);
 /// The same from the siblings of a repo's facts (blobs=true), for a mirror that has no tree.
 Result<void> read_siblings(const Json &answer, std::vector<FileEntry> &files);
+/// Paths alone of the siblings of a repo's facts, sorted.
+Result<std::vector<std::string>> read_paths(const Json &answer);
 
 } // namespace headwater::hub

@@ -47,21 +47,58 @@ Result<void> check_identity(const net::ClientResponse &answer, const FileEntry &
   return {};
 }
 
-Result<void> check_whole(const net::ClientResponse &answer, const FileEntry &file) {
-  if (answer.status != 200)
-    return fail(Errc::transient, "a part came where the whole was asked for");
-  if (answer.body.size() != static_cast<std::uint64_t>(file.size))
-    return fail(Errc::transient, fmt::format("{} bytes came where its tree lists {}",
-                                             answer.body.size(), file.size));
+bool is_page(const FileEntry &file) {
+  return file.path.ends_with(".html") || file.path.ends_with(".htm");
+}
+
+/// What a proxy or an origin in trouble gives in a file's place passes: a page of HTML, or the
+/// pointer to the content instead of the content.
+Result<void> check_kind(const net::ClientResponse &answer, const FileEntry &file) {
+  constexpr std::string_view pointer = "version https://git-lfs.github.com/spec/";
+  constexpr std::size_t longest_pointer = 1024;
+  const std::string *type = net::find_header(answer.headers, "Content-Type");
+  if (type != nullptr && type->starts_with("text/html") && !is_page(file))
+    return fail(Errc::transient, "a page of HTML came in its place");
+  if (answer.body.size() <= longest_pointer && answer.body.starts_with(pointer) &&
+      static_cast<std::uint64_t>(file.size) != answer.body.size())
+    return fail(Errc::transient, "a git-lfs pointer came in its place");
+  return {};
+}
+
+/// A whole answer names the size that the tree lists.
+Result<void> check_length(const net::ClientResponse &answer, const FileEntry &file) {
+  const std::string *length = net::find_header(answer.headers, "Content-Length");
+  if (answer.status != 200 || length == nullptr ||
+      net::find_header(answer.headers, "Content-Encoding") != nullptr)
+    return {};
+  if (*length != std::to_string(file.size))
+    return fail(Errc::transient,
+                fmt::format("{} bytes are offered where its tree lists {}", *length, file.size));
+  return {};
+}
+
+/// The bytes of the whole file against what the tree says of them.
+Result<void> check_digest(std::string_view bytes, const FileEntry &file) {
   std::string id;
   if (!file.sha256.empty() || file.oid.size() == 64)
-    id = sha256_hex(answer.body);
+    id = sha256_hex(bytes);
   else if (file.oid.size() == 40)
-    id = git_blob_id(answer.body);
+    id = git_blob_id(bytes);
   if (!id.empty() && id != file.content_id())
     return fail(Errc::malformed, fmt::format("its bytes have the id {} where the tree lists {}", id,
                                              file.content_id()));
   return {};
+}
+
+Result<void> check_whole(const net::ClientResponse &answer, const FileEntry &file) {
+  if (answer.status != 200)
+    return fail(Errc::transient, "a part came where the whole was asked for");
+  if (Result<void> kind = check_kind(answer, file); !kind)
+    return kind;
+  if (answer.body.size() != static_cast<std::uint64_t>(file.size))
+    return fail(Errc::transient, fmt::format("{} bytes came where its tree lists {}",
+                                             answer.body.size(), file.size));
+  return check_digest(answer.body, file);
 }
 
 /// "bytes 8-99/1234": where the part begins.
@@ -95,6 +132,10 @@ awaitable<Result<void>> extend(HttpSession &session, std::string target, FileEnt
   question.check = [file, begin, end](const net::ClientResponse &answer) -> Result<void> {
     if (Result<void> same = check_identity(answer, file); !same)
       return same;
+    if (Result<void> kind = check_kind(answer, file); !kind)
+      return kind;
+    if (Result<void> length = check_length(answer, file); !length)
+      return length;
     const bool part = answer.status == 206;
     if (part && range_begin(answer.headers) != begin)
       return fail(Errc::transient, "another range came than was asked for");
@@ -102,7 +143,10 @@ awaitable<Result<void>> extend(HttpSession &session, std::string target, FileEnt
     if (answer.body.size() < expected)
       return fail(Errc::transient,
                   fmt::format("{} bytes came of {}", answer.body.size(), expected));
-    return {};
+    // A small file is read to its end at once: then all of it is known to be right.
+    const bool whole = begin == 0 && end == static_cast<std::uint64_t>(file.size);
+    return whole ? check_digest(std::string_view(answer.body).substr(0, end), file)
+                 : Result<void>();
   };
   Result<net::ClientResponse> answer = co_await session.ask(std::move(question));
   if (!answer && answer.error().cause == "416")

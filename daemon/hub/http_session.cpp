@@ -86,15 +86,21 @@ awaitable<Result<net::ClientResponse>> HttpSession::ask(Ask question) {
         const Result<void> checked = question.check ? question.check(*answer) : Result<void>();
         if (checked) {
           retry_budget_.succeeded();
+          set_trouble({});
           co_return answer;
         }
         error = checked.error();
       } else {
         error = error_of_answer(*answer, !options_.token.empty());
         final_word = error.code != Errc::transient;
+        if (final_word && error.code != Errc::rate_limited)
+          set_trouble({});
       }
     }
 
+    // Said while it is waited out, not only once the retries are spent.
+    if (error.code == Errc::rate_limited || (!final_word && worth_a_retry(error)))
+      set_trouble(error.message);
     std::chrono::milliseconds wait{};
     if (error.code == Errc::rate_limited) {
       const std::optional<std::chrono::seconds> named =
@@ -115,6 +121,22 @@ awaitable<Result<net::ClientResponse>> HttpSession::ask(Ask question) {
     if (!co_await pause(wait))
       co_return std::unexpected(std::move(error));
   }
+}
+
+awaitable<bool> HttpSession::wait_a_moment(int retry) {
+  const double random = std::uniform_real_distribution<double>(0, 1)(random_);
+  co_return co_await pause(
+      backoff(retry, std::chrono::milliseconds(options_.first_backoff_ms), random));
+}
+
+std::string HttpSession::trouble() const {
+  const std::lock_guard lock(trouble_mutex_);
+  return trouble_;
+}
+
+void HttpSession::set_trouble(std::string what) {
+  const std::lock_guard lock(trouble_mutex_);
+  trouble_ = std::move(what);
 }
 
 Result<std::string> HttpSession::next_page(const net::ClientResponse &answer) const {

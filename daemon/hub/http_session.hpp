@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <set>
 #include <string>
@@ -45,9 +46,14 @@ public:
   /// malformed.
   Result<std::string> next_page(const net::ClientResponse &answer) const;
   const HubOptions &options() const { return options_; }
+  /// Waits as before the retry number `retry`; false when the session was closed meanwhile.
+  boost::asio::awaitable<bool> wait_a_moment(int retry);
+  /// What the last call that was not answered is waiting out; "" once one was. Thread-safe.
+  std::string trouble() const;
   void close();
 
 private:
+  void set_trouble(std::string what);
   boost::asio::awaitable<bool> pause(std::chrono::milliseconds time);
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;
@@ -58,6 +64,8 @@ private:
   std::minstd_rand random_{std::random_device{}()};
   std::set<boost::asio::steady_timer *> pauses_;
   bool closed_ = false;
+  mutable std::mutex trouble_mutex_;
+  std::string trouble_;
 };
 
 } // namespace headwater::hub

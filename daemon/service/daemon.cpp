@@ -3,17 +3,20 @@
 #include "daemon/diff/rules.hpp"
 #include "daemon/http/admin.hpp"
 #include "daemon/http/control.hpp"
+#include "daemon/http/public_store.hpp"
 #include "daemon/http/site.hpp"
 #include "daemon/hub/client.hpp"
 #include "daemon/net/server.hpp"
 #include "daemon/service/crash_marker.hpp"
 #include "daemon/service/log.hpp"
+#include "daemon/service/state_lock.hpp"
 #include "daemon/track/tracker.hpp"
 #include "schemas/version.hpp"
 #include "store/store.hpp"
 
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -87,9 +90,10 @@ std::vector<diff::UserRule> user_rules(const std::vector<Rule> &rules) {
   return out;
 }
 
-track::TrackOptions track_options(const Config &config, const std::string &origin,
-                                  const std::function<TimePoint()> &clock) {
+track::TrackOptions track_options(const DaemonOptions &daemon, const std::string &origin) {
+  const Config &config = daemon.config;
   track::TrackOptions options;
+  options.has_token = !daemon.token.empty();
   options.advise.prefix = config.advisory_prefix;
   options.advise.origin = origin;
   options.schedule.interval = config.poll_interval;
@@ -97,7 +101,7 @@ track::TrackOptions track_options(const Config &config, const std::string &origi
   options.confirm.polls = config.confirm;
   options.confirm.span = config.confirm_span;
   options.concurrency = config.concurrency;
-  options.clock = clock;
+  options.clock = daemon.clock;
   if (!config.rules.empty())
     options.rules = [rules = user_rules(config.rules)](Delta &delta) {
       delta = diff::apply_rules(std::move(delta), rules);
@@ -169,6 +173,8 @@ public:
   void wait_until_caught_up() override { tracker_->wait_until_idle(); }
 
   bool poll_now(const std::string &repo) override {
+    if (!tracking_)
+      return false;
     const Result<std::vector<store::Watch>> watches = store_->watches();
     if (!watches)
       return false;
@@ -203,22 +209,31 @@ public:
       hub_->close();
     if (code_hub_)
       code_hub_->close();
-    if (store_)
+    if (store_) {
+      if (tracker_)
+        if (Result<void> forgotten = store_->forget_unfinished_attempts(); !forgotten)
+          log(LogLevel::error, forgotten.error().message);
       store_->close();
+    }
   }
 
 private:
   Result<void> open_store() {
     const Config &config = options_.config;
+    Result<StateLock> lock = StateLock::take(config.state_folder);
+    if (!lock)
+      return std::unexpected(lock.error());
+    lock_.emplace(std::move(*lock));
     Result<std::unique_ptr<store::Store>> store = store::Store::open(
         {(std::filesystem::path(config.state_folder) / database_name).string(), options_.clock});
     if (!store)
       return std::unexpected(store.error());
     store_ = std::move(*store);
-    // Only a fault of our own speaks against the revision that was being read.
+    // A fault of our own speaks against the revision that was being read; an end from outside does
+    // so only when it comes again and again.
     if (!take_crash_mark(config.state_folder)) {
-      if (Result<void> forgotten = store_->forget_unfinished_attempts(); !forgotten)
-        return forgotten;
+      if (Result<void> counted = store_->count_killed_attempts(); !counted)
+        return counted;
     }
     mark_crashes(config.state_folder);
     return store_->set_declared_watches(config.watches);
@@ -249,7 +264,7 @@ private:
     site_.trusted_proxies = config.trusted_proxies;
     site_.clock = options_.clock;
     site_.events = events_;
-    site_handler_ = http::make_site(*store_, site_);
+    site_handler_ = http::make_site(http::PublicStore(*store_), site_);
     site_ready_.test_and_set();
     site_ready_.notify_all();
 
@@ -288,13 +303,13 @@ private:
     };
     listeners.recorded = [this](const track::Recorded &recorded) {
       // What a first look finds is recorded, and told to nobody.
-      events_->announce(*store_,
+      events_->announce(http::PublicStore(*store_),
                         recorded.backfilled ? std::vector<std::string>() : recorded.advisories);
     };
     tracker_ = std::make_unique<track::Tracker>(
         network_.executor(), *hub_, *code_hub_, *store_,
         track::real_stages({site_.hub_origin, site_.public_url}),
-        track_options(config, site_.hub_origin, options_.clock), std::move(listeners));
+        track_options(options_, site_.hub_origin), std::move(listeners));
     if (Result<void> started = tracker_->start(); !started)
       return started;
     tracking_ = true;
@@ -315,9 +330,17 @@ private:
       return tracking_ ? tracker_->sync_watches() : Result<void>();
     };
     actions.check_now = [this](const std::string &repo) -> Result<void> {
+      if (!tracking_)
+        return fail(Errc::transient, "the tracker has not started: try again in a moment");
       poll_now(repo);
       return {};
     };
+    actions.forget = [this](const std::string &repo) -> Result<bool> {
+      if (!tracking_)
+        return fail(Errc::transient, "the tracker has not started: try again in a moment");
+      return tracker_->forget(repo);
+    };
+    actions.trouble = [this] { return tracking_ ? hub_->trouble() : std::string(); };
     return actions;
   }
 
@@ -353,6 +376,7 @@ private:
   }
 
   DaemonOptions options_;
+  std::optional<StateLock> lock_;
   std::unique_ptr<store::Store> store_;
   http::SiteOptions site_;
   std::shared_ptr<http::EventHub> events_;

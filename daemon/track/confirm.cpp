@@ -46,21 +46,53 @@ std::optional<Pending> pending_from(std::string_view text) {
   return Pending{what->get<std::string>(), count->get<int>(), first->get<std::string>()};
 }
 
-void Alarm::set(const std::string &repo, const std::string &what) {
+bool is_alarm(const Crowd &crowd) {
+  return crowd.same >= 3 && crowd.same * 20 > crowd.watched;
+}
+
+Verdict judge(const Pending &pending, Evidence evidence, const Crowd &crowd, TimePoint now,
+              const ConfirmOptions &options) {
+  const bool heard = crowd.given >= std::min(2, options.polls);
+  if (!is_alarm(crowd))
+    return heard && is_confirmed(pending, now, options) ? Verdict::confirmed : Verdict::wait;
+  const Result<TimePoint> first = parse_time(pending.first);
+  if (!first)
+    return Verdict::held;
+  const bool witnessed =
+      evidence == Evidence::facts || (crowd.well && *crowd.well >= *first + (now - *first) / 2);
+  if (!witnessed && evidence == Evidence::refusal)
+    return Verdict::held;
+  const ConfirmOptions longer{options.polls * alarm_spans,
+                              options.span * (witnessed ? alarm_spans : silent_spans)};
+  return heard && is_confirmed(pending, now, longer) ? Verdict::confirmed : Verdict::held;
+}
+
+int Alarm::give(const std::string &repo, const std::string &what) {
   const std::lock_guard lock(mutex_);
-  if (what.empty())
-    answers_.erase(repo);
-  else
-    answers_[repo] = what;
+  Answer &answer = answers_[repo];
+  if (answer.what != what)
+    answer = {what, 0};
+  return ++answer.times;
+}
+
+void Alarm::well(const std::string &repo, TimePoint now) {
+  settled(repo);
+  const std::lock_guard lock(mutex_);
+  well_ = now;
+}
+
+void Alarm::settled(const std::string &repo) {
+  const std::lock_guard lock(mutex_);
+  answers_.erase(repo);
   if (answers_.empty())
     told_.clear();
 }
 
-bool Alarm::rings(const std::string &what, std::size_t watched) const {
+Crowd Alarm::crowd(const std::string &what, std::size_t watched) const {
   const std::lock_guard lock(mutex_);
-  const auto same = static_cast<std::size_t>(
-      std::ranges::count_if(answers_, [&](const auto &answer) { return answer.second == what; }));
-  return same >= 3 && same * 20 > watched;
+  const auto same = static_cast<std::size_t>(std::ranges::count_if(
+      answers_, [&](const auto &answer) { return answer.second.what == what; }));
+  return {same, watched, well_, 2};
 }
 
 bool Alarm::is_news(const std::string &what) {

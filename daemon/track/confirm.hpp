@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -36,21 +37,61 @@ bool is_confirmed(const Pending &pending, TimePoint now, const ConfirmOptions &o
 std::string to_text(const Pending &pending);
 std::optional<Pending> pending_from(std::string_view text);
 
-/// Counts repos that give the same answer at once. Over 5 % of the watched ones (and at least
-/// three) is trouble of ours or of upstream, not news about the repos. Thread-safe.
+/// What an answer that differs from what was told rests on.
+enum class Evidence : std::uint8_t {
+  facts,   ///< upstream described the repo: it is well, and so are we
+  absence, ///< upstream said in its own words that it has no such repo for us
+  refusal, ///< upstream only refused: it may just as well be us whom it does not let in
+};
+
+/// What the other watched repos answer at the same time.
+struct Crowd {
+  std::size_t same = 0; ///< repos that give this answer now, this one included
+  std::size_t watched = 0;
+  std::optional<TimePoint> well = {}; ///< when a repo last answered as it was told
+  int given = 2; ///< how often in a row the repo gave its answer since the start
+};
+/// True when over 5 % of the watched repos (and at least three) give the same answer at once: that
+/// is trouble of ours or of upstream rather than news about the repos.
+bool is_alarm(const Crowd &crowd);
+
+/// An alarm asks for so many times the polls and the span before its answers count.
+inline constexpr int alarm_spans = 4;
+/// So many spans, where nothing but the absence itself is heard.
+inline constexpr int silent_spans = 24;
+
+enum class Verdict : std::uint8_t { wait, held, confirmed };
+
+/// Whether a pending answer counts. Alone it counts once it is confirmed, by two answers since the
+/// start at least: by then all others were heard. Under an alarm it counts
+/// after alarm_spans, when upstream is seen to be well: by the facts that it gives, or by another
+/// repo that answered as it was told in the later half of that time. Without such a witness an
+/// absence counts after silent_spans, and a refusal never: a lost token is no news. Pure.
+Verdict judge(const Pending &pending, Evidence evidence, const Crowd &crowd, TimePoint now,
+              const ConfirmOptions &options);
+
+/// What the watched repos answer at once, as far as it differs from what was told. Thread-safe.
 class Alarm {
 public:
-  /// `repo` gives the answer `what` now; an empty one ends its part.
-  void set(const std::string &repo, const std::string &what);
-  /// True when too many repos give this answer.
-  bool rings(const std::string &what, std::size_t watched) const;
+  /// `repo` gives the answer `what` now. Gives how often it did so in a row since the start.
+  int give(const std::string &repo, const std::string &what);
+  /// `repo` answers as it was told.
+  void well(const std::string &repo, TimePoint now);
+  /// The answer of `repo` counted: it is no part of the alarm any more.
+  void settled(const std::string &repo);
+  Crowd crowd(const std::string &what, std::size_t watched) const;
 
   /// True the first time that this alarm is told; again only after all was quiet.
   bool is_news(const std::string &what);
 
 private:
+  struct Answer {
+    std::string what;
+    int times = 0;
+  };
   mutable std::mutex mutex_;
-  std::map<std::string, std::string> answers_;
+  std::map<std::string, Answer> answers_;
+  std::optional<TimePoint> well_;
   std::string told_;
 };
 

@@ -5,6 +5,7 @@
 #include "daemon/track/confirm.hpp"
 #include "daemon/track/schedule.hpp"
 #include "daemon/track/stages.hpp"
+#include "daemon/track/turns.hpp"
 #include "schemas/time.hpp"
 #include "store/store.hpp"
 
@@ -13,7 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include <boost/asio/thread_pool.hpp>
@@ -39,6 +42,10 @@ struct TrackOptions {
   std::function<void(Delta &)> rules =
       {};                 ///< a person's rules, applied to each delta before it counts
   std::uint64_t seed = 0; ///< of the jitter
+  bool has_token = false; ///< watched repos are asked for with one
+  /// What a file may be long that is read whole, of a revision whose reading was ended from outside
+  /// again and again: half of what it may be else.
+  std::int64_t careful_file_bytes = 32LL << 20;
 };
 
 /// Something durable has happened; told after its commit returned.
@@ -61,8 +68,10 @@ struct Context {
   const Stages &stages;
   std::function<void(LogLevel, std::string)> log;
   std::function<void(const Recorded &)> recorded;
-  Alarm alarm = {};
-  std::mutex publishing = {}; ///< from the stamp of `modified` to the commit
+  std::shared_ptr<Alarm> alarm = std::make_shared<Alarm>();
+  std::mutex publishing = {};          ///< from the stamp of `modified` to the commit
+  Turns turns = {};                    ///< on the tracker's strand
+  std::set<std::int64_t> in_hand = {}; ///< repos that are being looked at; on the strand
   std::atomic<bool> stopping = false;
   std::atomic<std::size_t> watched = 0;
 

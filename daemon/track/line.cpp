@@ -14,8 +14,9 @@ std::size_t history_limit(std::string_view history, std::size_t most) {
   return is_number ? std::clamp<std::size_t>(count, 1, most) : 1;
 }
 
-Line compare_lines(const std::vector<Commit> &listed, const std::vector<store::Revision> &read,
+Line compare_lines(const hub::CommitList &list, const std::vector<store::Revision> &read,
                    std::size_t limit) {
+  const std::vector<Commit> &listed = list.commits;
   Line line;
   const auto find_read = [&](const Commit &commit) {
     return std::ranges::find_if(read, [&](const store::Revision &revision) {
@@ -30,8 +31,9 @@ Line compare_lines(const std::vector<Commit> &listed, const std::vector<store::R
   const bool shared = base != listed.end();
   const auto last = shared ? find_read(*base) : read.begin();
   for (auto at = shared ? last + 1 : read.begin(); at != read.end(); ++at)
-    if (at->on_branch)
+    if (at->on_branch && list.whole)
       line.rewritten_away.push_back(at->sha);
+  line.gap = !list.whole && !shared && !read.empty();
 
   const auto fresh_end =
       shared ? base : listed.begin() + static_cast<std::ptrdiff_t>(std::min(limit, listed.size()));

@@ -2,10 +2,13 @@
 
 #include "daemon/diff/known_bytes.hpp"
 #include "daemon/track/on_pool.hpp"
+#include "schemas/text.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace headwater::track {
 namespace {
@@ -71,6 +74,35 @@ awaitable<ReferencedRepo> read_code_repo(Context &context, std::string name,
   co_return repo;
 }
 
+/// True when a file of the revision before is not in the tree, or nothing is: a list that was cut
+/// looks just like that.
+bool lacks_files(const Snapshot &snapshot, const Snapshot *before) {
+  if (snapshot.files.empty())
+    return true;
+  return before != nullptr && std::ranges::any_of(before->files, [&](const FileEntry &file) {
+           return find_file(snapshot, file.path) == nullptr;
+         });
+}
+
+/// What the revision has and the tree lacks, in a sentence; "" when that is nothing.
+std::string left_out_of(const Snapshot &snapshot, const std::vector<std::string> &paths) {
+  std::size_t count = 0;
+  std::string first;
+  for (const std::string &path : paths)
+    if (find_file(snapshot, path) == nullptr && count++ == 0)
+      first = plain_text(path);
+  if (count == 0)
+    return {};
+  return fmt::format("the tree leaves out {} of the files that the revision has ({}{})", count,
+                     first, count == 1 ? "" : ", ...");
+}
+
+std::string too_long_to_be_careful(const FileEntry &file, std::int64_t limit) {
+  return fmt::format("{} bytes, over {}: the daemon was killed again and again while it read this "
+                     "revision, so large files are left out of it for now",
+                     file.size, limit);
+}
+
 } // namespace
 
 bool is_about_content(const Error &error) {
@@ -95,7 +127,7 @@ awaitable<Result<std::vector<ReferencedRepo>>> read_code_repos(Context &context,
 
 awaitable<Result<std::shared_ptr<const Snapshot>>>
 read_revision(Context &context, std::int64_t repo_id, RepoFacts facts, std::string branch,
-              Commit commit, std::shared_ptr<const Snapshot> before) {
+              Commit commit, std::shared_ptr<const Snapshot> before, bool careful) {
   const auto snapshot = std::make_shared<Snapshot>();
   const std::string name = facts.name;
   const std::string sha = commit.sha;
@@ -108,6 +140,14 @@ read_revision(Context &context, std::int64_t repo_id, RepoFacts facts, std::stri
     co_return wrap("the list of files", files.error());
   std::ranges::sort(*files, {}, &FileEntry::path);
   snapshot->files = std::move(*files);
+  if (lacks_files(*snapshot, before.get())) {
+    const Result<std::vector<std::string>> witness = co_await context.hub.paths(name, sha);
+    if (!witness && retryable(witness.error().code))
+      co_return wrap("the files of the revision", witness.error());
+    const std::string left_out = witness ? left_out_of(*snapshot, *witness) : std::string();
+    if (!left_out.empty())
+      co_return fail(Errc::transient, left_out);
+  }
 
   auto look_up = [&context, snapshot, before, repo_id] {
     // What cannot be looked up is not said.
@@ -121,7 +161,12 @@ read_revision(Context &context, std::int64_t repo_id, RepoFacts facts, std::stri
     FileContent content;
     content.part = item.part;
     content.bytes = std::move(item.bytes);
-    if (!content.bytes) {
+    const bool too_long = careful && item.part == FilePart::whole &&
+                          item.file.size > context.options.careful_file_bytes;
+    if (too_long) {
+      content.bytes = nullptr;
+      content.problem = too_long_to_be_careful(item.file, context.options.careful_file_bytes);
+    } else if (!content.bytes) {
       Result<std::string> bytes = co_await context.hub.content(name, sha, item.file, item.part);
       if (bytes)
         content.bytes = std::make_shared<const std::string>(std::move(*bytes));

@@ -16,9 +16,6 @@
 namespace headwater::track {
 namespace {
 
-/// Attempts that began and never ended, after which a revision is left alone.
-constexpr int crashes_that_quarantine = 2;
-
 std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -213,13 +210,29 @@ std::string retry_time(Context &context, int failures) {
   return format_time(context.options.clock() + wait);
 }
 
-Result<Before> load_before(Context &context, const store::Repo &repo, const std::string &except) {
+std::string quarantine_note(const store::Attempt &attempt) {
+  if (attempt.unfinished > crashes_that_quarantine)
+    return fmt::format("Reading it ended the daemon {} times: it is left alone.",
+                       crashes_that_quarantine);
+  if (attempt.killed >= kills_that_quarantine)
+    return fmt::format("The daemon was killed {} times in a row while it read it (for its memory, "
+                       "perhaps): it is left alone.",
+                       attempt.killed);
+  return {};
+}
+
+Result<Before> load_before(Context &context, const store::Repo &repo, const std::string &behind) {
   const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
   if (!revisions)
     return std::unexpected(revisions.error());
   Before before;
-  for (auto at = revisions->rbegin(); at != revisions->rend(); ++at) {
-    if (!at->on_branch || at->sha == except)
+  auto at = revisions->rbegin();
+  if (!behind.empty()) {
+    at = std::ranges::find(revisions->rbegin(), revisions->rend(), behind, &store::Revision::sha);
+    at = at == revisions->rend() ? revisions->rbegin() : at + 1;
+  }
+  for (; at != revisions->rend(); ++at) {
+    if (!at->on_branch)
       continue;
     Result<std::optional<Snapshot>> snapshot = context.store.snapshot(repo.id, at->sha);
     if (!snapshot)
@@ -240,7 +253,9 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
   Before before = known_before;
   // The attempt comes before the first look at the bytes: what crashes us twice is left alone from
   // then on.
-  const Result<store::Attempt> attempt = context.store.begin_attempt(repo.id, reading.commit.sha);
+  Result<store::Attempt> attempt = reading.attempt.value_or(store::Attempt());
+  if (!reading.attempt)
+    attempt = context.store.begin_attempt(repo.id, reading.commit.sha);
   const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
   if (!attempt || !revisions)
     return std::unexpected(!attempt ? attempt.error() : revisions.error());
@@ -251,15 +266,15 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
   write.revision.title = reading.commit.title;
   write.revision.date = reading.commit.date;
   write.rewritten_away = move.rewritten_away;
-  const bool quarantined = attempt->unfinished > crashes_that_quarantine;
+  const std::string left_alone = quarantine_note(*attempt);
+  const bool quarantined = !left_alone.empty();
   const bool readable = reading.snapshot != nullptr && !quarantined;
 
   Before next = before;
   next.is_parent = before.is_parent && !before.snapshot;
   if (quarantined) {
     write.revision.status = store::RevisionStatus::quarantined;
-    write.revision.note = fmt::format("Reading it ended the daemon {} times: it is left alone.",
-                                      crashes_that_quarantine);
+    write.revision.note = left_alone;
   } else if (!readable) {
     write.revision.status = store::RevisionStatus::unreadable;
     write.revision.note = reading.problem;
@@ -290,6 +305,13 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
   }
   if (write.revision.status == store::RevisionStatus::unreadable)
     write.next_try_at = retry_time(context, attempt->failed);
+
+  if (move.late) {
+    if (Result<void> written = context.store.write_revision(write); !written)
+      return std::unexpected(written.error());
+    tell(context, repo, write.delta, reading.commit.sha, move.backfilled, {});
+    return next;
+  }
 
   Step step;
   step.delta = write.delta;
@@ -359,6 +381,20 @@ Result<std::optional<std::chrono::milliseconds>> release_held(Context &context,
   if (context.recorded)
     context.recorded({repo.name, repo.branch, repo.head, backfilled, true, released});
   return next;
+}
+
+Result<void> record_opening(Context &context, const store::Repo &repo) {
+  const Result<std::vector<store::AdvisoryRecord>> stored = context.store.advisories_of(repo.id);
+  if (!stored)
+    return std::unexpected(stored.error());
+  std::vector<Advisory> records;
+  // What its watch published all along was never withdrawn.
+  if (!repo.publish)
+    std::ranges::transform(*stored, std::back_inserter(records), &store::AdvisoryRecord::advisory);
+  return write_stamped(context, std::move(records),
+                       [&](const std::vector<store::AdvisoryRecord> &stamped) {
+                         return context.store.open_repo(repo.id, stamped);
+                       });
 }
 
 Result<void> record_access(Context &context, const store::Repo &repo, const RepoFacts &facts,

@@ -10,6 +10,11 @@
 #include <boost/asio/post.hpp>
 
 namespace headwater::track {
+namespace {
+
+constexpr std::chrono::seconds longest_wait_for_a_look{50};
+
+} // namespace
 
 Tracker::Tracker(boost::asio::any_io_executor executor, hub::Client &hub, hub::Client &code_hub,
                  store::Store &store, Stages stages, TrackOptions options, Listeners listeners)
@@ -77,6 +82,44 @@ void Tracker::check_all_now() {
   wake();
 }
 
+Result<bool> Tracker::forget(const std::string &repo) {
+  {
+    // No look at it may end behind its erasure.
+    std::unique_lock lock(mutex_);
+    for (const Key &key : schedule_.keys())
+      if (key.repo == repo) {
+        schedule_.remove(key);
+        settled_.erase(key);
+      }
+    const bool free = changed_.wait_for(lock, longest_wait_for_a_look, [&] {
+      return context_.stopping ||
+             std::ranges::none_of(in_hand_, [&](const Key &key) { return key.repo == repo; });
+    });
+    if (!free) {
+      lock.unlock();
+      static_cast<void>(sync_watches());
+      return fail(Errc::transient, repo + " is being looked at: try again in a moment");
+    }
+  }
+  Result<bool> known = false;
+  {
+    const std::lock_guard lock(context_.publishing);
+    const Result<std::string> greatest = context_.store.greatest_modified();
+    if (!greatest)
+      return std::unexpected(greatest.error());
+    std::vector<Advisory> stamped(1);
+    const std::string now = context_.now();
+    if (Result<void> done = stamp(stamped, now, *greatest); !done)
+      return std::unexpected(done.error());
+    known = context_.store.forget_repo(repo, now, stamped.front().modified);
+  }
+  if (!known)
+    return known;
+  if (Result<void> followed = sync_watches(); !followed)
+    return std::unexpected(followed.error());
+  return known;
+}
+
 void Tracker::set_interval(std::chrono::milliseconds interval) {
   const std::lock_guard lock(mutex_);
   schedule_.set_interval(interval);
@@ -132,6 +175,7 @@ void Tracker::pump() {
       if (!key)
         break;
       ++looking_;
+      in_hand_.insert(*key);
       due.push_back(*key);
     }
   }
@@ -161,6 +205,7 @@ void Tracker::ended(const Key &key, const LookResult &result) {
     failed_ += result.failed ? 1 : 0;
     if (schedule_.contains(key) && !again && (result.failed || !result.look_again))
       settled_.insert(key);
+    in_hand_.erase(key);
     --looking_;
     ++posted_;
   }

@@ -58,6 +58,10 @@ public:
   /// False when it is not watched or the hint came too soon.
   bool check_now(const std::string &repo, const std::string &branch, bool is_hint);
   void check_all_now();
+  /// Erases all that is known of a repo and follows it no longer; ids of what was public stay
+  /// withdrawn. False when nothing was known. Waits for a look in hand. Errors: store, internal,
+  /// transient when the look does not end.
+  Result<bool> forget(const std::string &repo);
   void set_interval(std::chrono::milliseconds interval);
 
   /// Blocks until every watched repo was looked at and none waits for a confirmation, or until
@@ -87,6 +91,7 @@ private:
   std::condition_variable changed_;
   Schedule schedule_;
   std::set<Key> settled_;
+  std::set<Key> in_hand_; ///< being looked at
   std::size_t looking_ = 0;
   std::size_t looks_ = 0;
   std::size_t failed_ = 0;

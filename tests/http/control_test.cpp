@@ -26,6 +26,10 @@ protected:
       checked_.push_back(repo);
       return {};
     };
+    actions.forget = [this](const std::string &repo) {
+      return store_->forget_repo(repo, "2026-09-03T00:00:00Z", "2026-09-03T00:00:00.000Z");
+    };
+    actions.trouble = [this] { return trouble_; };
     control_ = make_control(*store_, sample::site, std::move(actions));
   }
 
@@ -47,6 +51,7 @@ protected:
 
   net::Handler control_;
   std::vector<std::string> checked_;
+  std::string trouble_;
   int kept_ = 0;
 };
 
@@ -68,6 +73,46 @@ TEST_F(ControlTest, AWatchOfTheConfigIsNotRemovedHere) {
   declared.declared = true;
   ASSERT_TRUE(store_->set_declared_watches({declared}));
   EXPECT_EQ(ask_control("DELETE", "/watches?repo=acme/tiny").first, 409);
+}
+
+TEST_F(ControlTest, AWatchOfTheConfigIsNotChangedHere) {
+  store::Watch declared;
+  declared.repo = "acme/tiny";
+  declared.declared = true;
+  ASSERT_TRUE(store_->set_declared_watches({declared}));
+  EXPECT_EQ(ask_control("POST", "/watches", R"({"repo":"acme/tiny","history":"all"})").first, 409);
+  EXPECT_EQ((*store_->watches())[0].history, "20");
+  EXPECT_EQ(ask_control("DELETE", "/repos?repo=acme/tiny").first, 409);
+}
+
+TEST_F(ControlTest, ForgetsARepo) {
+  EXPECT_EQ(ask_control("DELETE", "/repos?repo=acme/tiny").first, 200);
+  EXPECT_EQ(ask_control("DELETE", "/repos?repo=acme/tiny").first, 404);
+  EXPECT_EQ(ask_control("GET", "/revisions?repo=acme/tiny").first, 404);
+  EXPECT_EQ(ask("/models/acme/tiny/").status, 404);
+  EXPECT_TRUE(Json::parse(ask("/osv/" + sample::id + ".json").body).contains("withdrawn"));
+}
+
+TEST_F(ControlTest, SaysWhatUpstreamKeepsUsWaitingFor) {
+  EXPECT_FALSE(ask_control("GET", "/status").second.contains("trouble"));
+  trouble_ = "the hub answered 503";
+  EXPECT_EQ(ask_control("GET", "/status").second["trouble"], "the hub answered 503");
+  EXPECT_EQ(ask_control("GET", "/status").second["repos"][0]["note"], "the hub answered 503")
+      << "it was not looked at yet";
+}
+
+TEST_F(ControlTest, RefusesNamesThatNoBranchHas) {
+  for (const std::string branch : {"", "\\u001b[31m\\n", "../../x", "a..b", "a b", "-x", "x.lock",
+                                   "a//b", "/a", "a/", "x~1", "a@{b", "@"})
+    EXPECT_EQ(
+        ask_control("POST", "/watches", "{\"repo\":\"a/b\",\"branch\":\"" + branch + "\"}").first,
+        400)
+        << branch;
+  for (const std::string branch : {"main", "release/1.0", "refs/pr/1", "v2@x"})
+    EXPECT_EQ(
+        ask_control("POST", "/watches", "{\"repo\":\"a/b\",\"branch\":\"" + branch + "\"}").first,
+        201)
+        << branch;
 }
 
 TEST_F(ControlTest, SaysWhatIsWrongWithARequest) {

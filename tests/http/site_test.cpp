@@ -243,7 +243,7 @@ TEST_F(SiteTest, EventsSayWhereTheStreamStandsAndWhatComes) {
   EXPECT_NE(greeting.find("data: {\"serial\":"), std::string::npos) << greeting;
   fill("acme/second", "aaaaaaaaaaaaaaaaaaaaaaaa", false);
   fill("acme/hidden", "bbbbbbbbbbbbbbbbbbbbbbbb", true);
-  options_.events->announce(*store_);
+  options_.events->announce(PublicStore(*store_));
   const std::string news = response.events->take();
   EXPECT_NE(news.find("\"repo\":\"acme/second\""), std::string::npos) << news;
   EXPECT_EQ(news.find("acme/hidden"), std::string::npos) << news;
@@ -286,9 +286,9 @@ TEST(Routes, AreDescribedOnce) {
 TEST_F(SiteTest, ExportsEveryPathTheSameEachTime) {
   const char *kept = std::getenv("HEADWATER_EXPORT_FOLDER");
   const std::string first = kept != nullptr ? kept : folder_ + "/first";
-  const auto report = export_site(*store_, options_, first);
+  const auto report = export_site(PublicStore(*store_), options_, first);
   ASSERT_TRUE(report) << report.error().message;
-  const auto again = export_site(*store_, options_, folder_ + "/second");
+  const auto again = export_site(PublicStore(*store_), options_, folder_ + "/second");
   ASSERT_TRUE(again);
   EXPECT_EQ(report->files, again->files);
   std::int64_t files = 0;
@@ -314,16 +314,18 @@ TEST_F(SiteTest, OneClientCannotTakeAllListenersOfEvents) {
   EventHub events(4, 2);
   std::vector<std::shared_ptr<net::EventChannel>> kept;
   for (const char *client : {"198.51.100.1", "198.51.100.1", "", ""})
-    EXPECT_NE(kept.emplace_back(events.listen(*store_, "", client)), nullptr) << client;
-  EXPECT_EQ(events.listen(*store_, "", "198.51.100.2"), nullptr) << "full";
+    EXPECT_NE(kept.emplace_back(events.listen(PublicStore(*store_), "", client)), nullptr)
+        << client;
+  EXPECT_EQ(events.listen(PublicStore(*store_), "", "198.51.100.2"), nullptr) << "full";
   kept[2]->close();
-  EXPECT_EQ(events.listen(*store_, "", "198.51.100.1"), nullptr) << "its share is taken";
-  EXPECT_NE(kept.emplace_back(events.listen(*store_, "", "198.51.100.2")), nullptr);
+  EXPECT_EQ(events.listen(PublicStore(*store_), "", "198.51.100.1"), nullptr)
+      << "its share is taken";
+  EXPECT_NE(kept.emplace_back(events.listen(PublicStore(*store_), "", "198.51.100.2")), nullptr);
 }
 
 TEST_F(SiteTest, EventsTellAnAdvisoryThatChangesWithoutADelta) {
   EventHub events;
-  const auto listener = events.listen(*store_, "");
+  const auto listener = events.listen(PublicStore(*store_), "");
   listener->take();
   const auto records = store_->advisories();
   ASSERT_TRUE(records && !records->empty());
@@ -332,7 +334,7 @@ TEST_F(SiteTest, EventsTellAnAdvisoryThatChangesWithoutADelta) {
     return repo && *repo && (*repo)->is_public();
   });
   ASSERT_NE(known, records->end());
-  events.announce(*store_, {known->advisory.id, "x_T-2026-000000000000"});
+  events.announce(PublicStore(*store_), {known->advisory.id, "x_T-2026-000000000000"});
   const std::string told = listener->take();
   EXPECT_NE(told.find("\"advisory\":\"" + known->advisory.id + "\""), std::string::npos) << told;
   EXPECT_EQ(told.find("id: "), std::string::npos);

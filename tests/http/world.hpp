@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/http/public_store.hpp"
 #include "daemon/http/site.hpp"
 #include "daemon/http/visibility.hpp"
 #include "schemas/plan.hpp"
@@ -76,7 +77,7 @@ protected:
     options_.hub_origin = sample::origin;
     options_.clock = [] { return *parse_time("2026-08-23T10:00:00Z"); };
     options_.events = std::make_shared<EventHub>();
-    site_ = make_site(*store_, options_);
+    site_ = make_site(PublicStore(*store_), options_);
   }
   void TearDown() override {
     site_ = {};
@@ -129,6 +130,9 @@ protected:
       }
       const auto written = store_->write_revision(write);
       ASSERT_TRUE(written) << written.error().message;
+    }
+    if (!hidden) {
+      ASSERT_TRUE(store_->open_repo(repo->id, {}));
     }
     const auto stored = store_->find_repo(name);
     ASSERT_TRUE(stored && *stored);

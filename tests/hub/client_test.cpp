@@ -108,10 +108,12 @@ public:
     return call<std::vector<FileEntry>>(
         [&](Client &client) { return client.tree("acme/tiny", sha); });
   }
-  Result<std::vector<Commit>> commits(std::size_t limit, const std::string &until = {}) {
-    return call<std::vector<Commit>>(
+  Result<CommitList> commits(std::size_t limit, const std::string &until = {}) {
+    return call<CommitList>(
         [&](Client &client) { return client.commits("acme/tiny", "main", limit, until); });
   }
+
+  std::function<void()> on_answer; ///< before each answer
 
 private:
   struct File {
@@ -121,6 +123,8 @@ private:
 
   Response answer(const Request &request) {
     const std::lock_guard lock(mutex_);
+    if (on_answer)
+      on_answer();
     seen_.push_back(request);
     if (const auto file = files_.find(request.target); file != files_.end())
       return part_of(file->second, request);
@@ -340,16 +344,20 @@ TEST(HubClient, PagesThroughCommitsUntilTheOneThatIsKnown) {
   hub.on(path + "?limit=1000", first);
   hub.on(path + "?limit=3", first);
   hub.on_json(path + "?p=1&limit=2", "[" + commit_json('3') + "," + commit_json('4') + "]");
-  const Result<std::vector<Commit>> all = hub.commits(10'000);
+  const Result<CommitList> all = hub.commits(10'000);
   ASSERT_TRUE(all) << all.error().message;
-  ASSERT_EQ(all->size(), 4U);
-  EXPECT_EQ((*all)[3].sha, std::string(40, '4'));
-  EXPECT_EQ((*all)[0].date, "2026-01-02T03:04:05Z");
-  EXPECT_EQ(hub.commits(10'000, std::string(40, '3'))->size(), 3U);
+  ASSERT_EQ(all->commits.size(), 4U);
+  EXPECT_TRUE(all->whole);
+  EXPECT_EQ(all->commits[3].sha, std::string(40, '4'));
+  EXPECT_EQ(all->commits[0].date, "2026-01-02T03:04:05Z");
+  EXPECT_EQ(hub.commits(10'000, std::string(40, '3'))->commits.size(), 3U);
   const std::size_t before = hub.count();
-  EXPECT_EQ(hub.commits(10'000, std::string(40, '1'))->size(), 1U);
+  const Result<CommitList> one = hub.commits(10'000, std::string(40, '1'));
+  EXPECT_EQ(one->commits.size(), 1U);
+  EXPECT_TRUE(one->whole) << "it goes back to the one that is known";
   EXPECT_EQ(hub.count(), before + 1);
-  EXPECT_EQ(hub.commits(3)->size(), 3U);
+  EXPECT_EQ(hub.commits(3)->commits.size(), 3U);
+  EXPECT_FALSE(hub.commits(3)->whole) << "it was cut";
 }
 
 TEST(HubClient, PagesStayOnTheEndpoint) {
@@ -359,9 +367,9 @@ TEST(HubClient, PagesStayOnTheEndpoint) {
   net::set_header(first.headers, "Link", "<https://huggingface.co" + path + "?p=1>; rel=\"next\"");
   mirror.on(path + "?limit=9", first);
   mirror.on_json(path + "?p=1", "[" + commit_json('2') + "]");
-  const Result<std::vector<Commit>> both = mirror.commits(9);
+  const Result<CommitList> both = mirror.commits(9);
   ASSERT_TRUE(both) << both.error().message;
-  EXPECT_EQ(both->size(), 2U);
+  EXPECT_EQ(both->commits.size(), 2U);
 
   for (const std::string link : {"<http://evil.example/steal>; rel=\"next\"",
                                  "</settings>; rel=\"next\"", "<?limit=9>; rel=\"next\""}) {
@@ -369,7 +377,7 @@ TEST(HubClient, PagesStayOnTheEndpoint) {
     Response page = ScriptedHub::json("[" + commit_json('1') + "]");
     net::set_header(page.headers, "Link", link);
     hub.on(path, page);
-    const Result<std::vector<Commit>> commits = hub.commits(9);
+    const Result<CommitList> commits = hub.commits(9);
     ASSERT_FALSE(commits) << link;
     EXPECT_EQ(commits.error().code, Errc::malformed) << link;
   }
@@ -411,9 +419,10 @@ TEST(HubClient, AMirrorWithoutTreeCommitsAndRefsIsReadByItsFacts) {
   const Result<std::vector<FileEntry>> files = hub.tree();
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_EQ(*files, (std::vector<FileEntry>{{"a.json", older, 5, ""}}));
-  const Result<std::vector<Commit>> commits = hub.commits(20);
+  const Result<CommitList> commits = hub.commits(20);
   ASSERT_TRUE(commits) << commits.error().message;
-  EXPECT_EQ(commits->at(0).sha, sha);
+  EXPECT_EQ(commits->commits.at(0).sha, sha);
+  EXPECT_FALSE(commits->whole) << "one commit is no list";
   const Result<Refs> refs = hub.call<Refs>([](Client &client) { return client.refs("acme/tiny"); });
   ASSERT_TRUE(refs) << refs.error().message;
   EXPECT_EQ(refs->branches.at(0).target, sha);
@@ -503,13 +512,18 @@ TEST(HubClient, ASafetensorsHeaderCostsAtMostTwoSmallRequests) {
 TEST(HubClient, AHeaderThatCannotBeIsNotAskedFor) {
   ScriptedHub hub;
   std::string bytes = safetensors(1000, 0);
-  hub.serve_file(resolve_path("w.safetensors"), bytes);
-  FileEntry file{"w.safetensors", older, 500, std::string(64, 'c')};
+  const std::string small = bytes.substr(0, 500);
+  hub.serve_file(resolve_path("w.safetensors"), small);
+  FileEntry file{"w.safetensors", older, 500, sha256_hex(small)};
   const Result<std::string> whole = hub.content(file, FilePart::safetensors_header);
-  ASSERT_TRUE(whole) << "a small file that is no safetensors is the reader's to name";
-  EXPECT_EQ(*whole, bytes.substr(0, 500));
+  ASSERT_TRUE(whole) << "a small file that is no safetensors is the reader's to name: "
+                     << whole.error().message;
+  EXPECT_EQ(*whole, small);
+  hub.serve_file(resolve_path("w.safetensors"), bytes.substr(0, 4));
   file.size = 4;
+  file.sha256 = sha256_hex(bytes.substr(0, 4));
   EXPECT_EQ(hub.content(file, FilePart::safetensors_header).error().code, Errc::malformed);
+  file.sha256 = std::string(64, 'c');
   bytes[4] = 1; // 4 GiB and more
   hub.serve_file(resolve_path("w.safetensors"), bytes);
   file.size = 1LL << 40;
@@ -569,11 +583,11 @@ TEST(HubClient, FilesMayLiveAtAnotherOriginWhichGetsNoToken) {
   Response found;
   found.status = 302;
   net::set_header(found.headers, "Location", cdn.endpoint() + "/blob?sig=1");
-  net::set_header(found.headers, "X-Linked-ETag", "\"" + std::string(64, 'c') + "\"");
+  net::set_header(found.headers, "X-Linked-ETag", "\"" + sha256_hex(bytes) + "\"");
   hub.on(resolve_path("w.safetensors"), found);
   hub.options().token = "hf_secret";
   FileEntry file{"w.safetensors", older, static_cast<std::int64_t>(bytes.size()),
-                 std::string(64, 'c')};
+                 sha256_hex(bytes)};
   const Result<std::string> got = hub.content(file, FilePart::safetensors_header);
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(net::find_header(cdn.seen()[0].headers, "Authorization"), nullptr);
@@ -581,6 +595,90 @@ TEST(HubClient, FilesMayLiveAtAnotherOriginWhichGetsNoToken) {
   file.sha256 = std::string(64, 'd'); // the tree lists other bytes than the hub now links
   hub.options().retries = 0;
   EXPECT_EQ(hub.content(file, FilePart::safetensors_header).error().code, Errc::transient);
+}
+
+TEST(HubClient, WhatCameInAFilesPlaceIsWaitedOutAndWrongBytesAreNotBelieved) {
+  const std::string small = safetensors(100, 400);
+  const std::string large = safetensors(200'000, 5'000'000);
+  const std::string page = "<html>" + std::string(150'000, ' ') + "</html>";
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:" + std::string(64, 'c') +
+      "\nsize 5208008\n";
+  struct Case {
+    const char *name;
+    const std::string &file;
+    std::string body;
+    const char *type;
+    Errc expected;
+  };
+  const Case cases[] = {
+      {"a page for a small file", small, page, "text/html; charset=utf-8", Errc::transient},
+      {"a page for a large file", large, page, "text/html", Errc::transient},
+      {"a pointer for a small file", small, pointer, "text/plain", Errc::transient},
+      {"a pointer for a large file", large, pointer, "binary/octet-stream", Errc::transient},
+      {"zeros for a small file", small, std::string(small.size(), '\0'), "binary/octet-stream",
+       Errc::malformed},
+      {"more than there is", small, small + "x", "binary/octet-stream", Errc::transient},
+  };
+  for (const Case &c : cases) {
+    ScriptedHub hub;
+    hub.options().retries = 0;
+    Response response;
+    net::set_header(response.headers, "Content-Type", c.type);
+    response.body = c.body;
+    hub.on(resolve_path("w.safetensors"), response);
+    const FileEntry file{"w.safetensors", older, static_cast<std::int64_t>(c.file.size()),
+                         sha256_hex(c.file)};
+    const Result<std::string> got = hub.content(file, FilePart::safetensors_header);
+    ASSERT_FALSE(got) << c.name;
+    EXPECT_EQ(got.error().code, c.expected) << c.name << ": " << got.error().message;
+  }
+  ScriptedHub hub;
+  Response response;
+  net::set_header(response.headers, "Content-Type", "text/html");
+  response.body = page;
+  hub.on(resolve_path("page.html"), response);
+  EXPECT_TRUE(
+      hub.content({"page.html", git_blob_id(page), static_cast<std::int64_t>(page.size()), ""},
+                  FilePart::whole))
+      << "a page is what was asked for";
+}
+
+TEST(HubClient, ACommitListThatWasThereBeforeIsNotMissing) {
+  ScriptedHub hub;
+  const std::string path = "/api/models/acme/tiny/commits/main";
+  hub.on_json(path, "[" + commit_json('1') + "]");
+  hub.on(path, ScriptedHub::error(404, "", ""));
+  hub.on_json(facts_path, facts_json());
+  hub.options().retries = 0;
+  const Result<CommitList> second =
+      hub.call<CommitList>([](Client &client) -> boost::asio::awaitable<Result<CommitList>> {
+        const Result<CommitList> first = co_await client.commits("acme/tiny", "main", 9, "");
+        EXPECT_TRUE(first && first->whole);
+        co_return co_await client.commits("acme/tiny", "main", 9, "");
+      });
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::transient) << second.error().message;
+}
+
+TEST(HubClient, TroubleIsSaidWhileItIsWaitedOut) {
+  ScriptedHub hub;
+  hub.on(facts_path, ScriptedHub::error(503, "", "down for a while"));
+  hub.on_json(facts_path, facts_json());
+  std::string during;
+  std::string after;
+  const Result<RepoFacts> facts =
+      hub.call<RepoFacts>([&](Client &client) -> boost::asio::awaitable<Result<RepoFacts>> {
+        EXPECT_EQ(client.trouble(), "");
+        hub.on_answer = [&] { during = client.trouble(); };
+        Result<RepoFacts> answer = co_await client.repo("acme/tiny", "main");
+        after = client.trouble();
+        hub.on_answer = {};
+        co_return answer;
+      });
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_NE(during.find("503"), std::string::npos) << during;
+  EXPECT_EQ(after, "");
 }
 
 TEST(HubClient, CloseEndsAWait) {

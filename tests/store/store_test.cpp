@@ -434,6 +434,8 @@ TEST_F(StoreTest, BytesAreFoundByTheirDigestInPublicRepos) {
   ASSERT_TRUE(store->write_revision(with_weights(repo, '1', true)));
   EXPECT_TRUE(store->known_files(other.id, {digest})->empty()) << "a private repo is not named";
   ASSERT_TRUE(store->write_revision(with_weights(repo, '2', false)));
+  EXPECT_TRUE(store->known_files(other.id, {digest})->empty()) << "nor one that nobody has opened";
+  ASSERT_TRUE(store->open_repo(repo.id, {}));
   const KnownFile first{"acme/tiny", std::string(40, '1'), "model.safetensors"};
   EXPECT_EQ(store->known_files(other.id, {digest})->at(digest), first);
   EXPECT_TRUE(store->known_files(other.id, {std::string(64, '0')})->empty());

@@ -95,6 +95,7 @@ protected:
                     stages_,
                     [this](LogLevel, const std::string &line) { log_.push_back(line); },
                     [this](const Recorded &one) { recorded_.push_back(one); }};
+    context.alarm = alarm_;
     context.watched = 8;
     boost::asio::io_context io;
     auto done =
@@ -127,6 +128,7 @@ protected:
   std::unique_ptr<store::Store> store_;
   std::vector<std::string> log_;
   std::vector<Recorded> recorded_;
+  std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
 };
 
 TEST_F(CatchUpTest, TheFirstLookReadsTheHistoryOldestFirst) {
@@ -288,7 +290,8 @@ TEST_F(CatchUpTest, AGoneRepoIsToldOnceItIsConfirmedAndStaysServed) {
 TEST_F(CatchUpTest, ARepoThatNeverExistedHasAStateAndAMendAndNoAdvisory) {
   watch("acme/nothing");
   EXPECT_TRUE(look("acme/nothing").failed);
-  EXPECT_EQ(repo("acme/nothing").state, store::RepoState::gone);
+  EXPECT_EQ(repo("acme/nothing").state, store::RepoState::not_found)
+      << "gone is only what was once read";
   EXPECT_FALSE(repo("acme/nothing").state_note.empty());
   EXPECT_TRUE(store_->advisories()->empty());
 }

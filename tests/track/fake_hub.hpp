@@ -25,14 +25,16 @@ public:
   };
 
   std::map<std::string, FakeRepo> repos;
-  std::map<std::string, std::string> renamed; ///< old name -> new name
-  std::optional<Error> all_fail;              ///< every call
-  std::map<std::string, Error> repo_fails;    ///< poll and repo, by name
-  std::map<std::string, Error> commits_fail;  ///< by name
-  std::map<std::string, Error> content_fails; ///< by path
-  std::map<std::string, Error> tree_fails;    ///< by sha
-  std::vector<std::string> fetched;           ///< "sha path"
-  std::vector<std::string> asked;             ///< names polled
+  std::map<std::string, std::string> renamed;               ///< old name -> new name
+  std::optional<Error> all_fail;                            ///< every call
+  std::map<std::string, Error> repo_fails;                  ///< poll and repo, by name
+  std::map<std::string, Error> commits_fail;                ///< by name
+  std::map<std::string, Error> content_fails;               ///< by path
+  std::map<std::string, Error> tree_fails;                  ///< by sha
+  std::map<std::string, std::vector<std::string>> left_out; ///< by sha: paths that the tree lacks
+  bool no_commit_lists = false;                             ///< a mirror that gives the head alone
+  std::vector<std::string> fetched;                         ///< "sha path"
+  std::vector<std::string> asked;                           ///< names polled
 
   static std::string sha(const std::string &word) { return sha1_hex(word); }
 
@@ -60,11 +62,12 @@ public:
     asked.push_back(name);
     co_return find(name);
   }
-  boost::asio::awaitable<Result<std::vector<Commit>>>
+  boost::asio::awaitable<Result<hub::CommitList>>
   commits(std::string name, std::string revision, std::size_t limit, std::string until) override {
     if (const auto bad = commits_fail.find(name); bad != commits_fail.end())
       co_return std::unexpected(bad->second);
-    std::vector<Commit> list;
+    hub::CommitList answer;
+    std::vector<Commit> &list = answer.commits;
     const FakeRepo &at = repos.at(landed(name));
     bool inside = false;
     for (auto one = at.revisions.rbegin(); one != at.revisions.rend() && list.size() < limit;
@@ -72,10 +75,15 @@ public:
       inside = inside || one->commit.sha == revision;
       if (inside)
         list.push_back(one->commit);
+      answer.whole = one->commit.sha == until || std::next(one) == at.revisions.rend();
       if (one->commit.sha == until)
         break;
     }
-    co_return list;
+    if (no_commit_lists && !list.empty()) {
+      list.resize(1);
+      answer.whole = false;
+    }
+    co_return answer;
   }
   boost::asio::awaitable<Result<hub::Refs>> refs(std::string) override { co_return hub::Refs{}; }
   boost::asio::awaitable<Result<std::vector<FileEntry>>> tree(std::string name,
@@ -88,8 +96,24 @@ public:
         for (const auto &[path, bytes] : one.files)
           entries.push_back(
               {path, git_blob_id(bytes), static_cast<std::int64_t>(bytes.size()), ""});
+    if (const auto cut = left_out.find(revision); cut != left_out.end())
+      std::erase_if(entries, [&](const FileEntry &entry) {
+        return std::ranges::find(cut->second, entry.path) != cut->second.end();
+      });
     co_return entries;
   }
+  boost::asio::awaitable<Result<std::vector<std::string>>> paths(std::string name,
+                                                                 std::string revision) override {
+    if (all_fail)
+      co_return std::unexpected(*all_fail);
+    std::vector<std::string> paths;
+    for (const Revision &one : repos.at(landed(name)).revisions)
+      if (one.commit.sha == revision)
+        for (const auto &[path, bytes] : one.files)
+          paths.push_back(path);
+    co_return paths;
+  }
+  std::string trouble() const override { return {}; }
   boost::asio::awaitable<Result<std::string>> content(std::string name, std::string revision,
                                                       FileEntry file, FilePart) override {
     if (const auto bad = content_fails.find(file.path); bad != content_fails.end())

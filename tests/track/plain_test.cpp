@@ -45,15 +45,61 @@ TEST(Confirm, APendingAnswerSurvivesARestart) {
 
 TEST(Alarm, RingsWhenOverFivePercentTurnTheSameWay) {
   Alarm alarm;
-  alarm.set("a/a", "gone");
-  alarm.set("a/b", "gone");
-  EXPECT_FALSE(alarm.rings("gone", 8)) << "two repos are no outage";
-  alarm.set("a/c", "gone");
-  EXPECT_TRUE(alarm.rings("gone", 40));
-  EXPECT_FALSE(alarm.rings("gone", 60)) << "5 % exactly";
-  EXPECT_FALSE(alarm.rings("gated", 8));
-  alarm.set("a/c", "");
-  EXPECT_FALSE(alarm.rings("gone", 40));
+  EXPECT_EQ(alarm.give("a/a", "gone"), 1);
+  EXPECT_EQ(alarm.give("a/a", "gone"), 2);
+  EXPECT_EQ(alarm.give("a/b", "gone"), 1);
+  EXPECT_FALSE(is_alarm(alarm.crowd("gone", 8))) << "two repos are no outage";
+  alarm.give("a/c", "gone");
+  EXPECT_TRUE(is_alarm(alarm.crowd("gone", 40)));
+  EXPECT_FALSE(is_alarm(alarm.crowd("gone", 60))) << "5 % exactly";
+  EXPECT_FALSE(is_alarm(alarm.crowd("gated", 8)));
+  alarm.well("a/c", at("2026-01-01T00:00:00Z"));
+  EXPECT_FALSE(is_alarm(alarm.crowd("gone", 40)));
+  EXPECT_EQ(alarm.crowd("gone", 40).well, at("2026-01-01T00:00:00Z"));
+  EXPECT_EQ(alarm.give("a/a", "gated"), 1) << "another answer starts anew";
+}
+
+TEST(Judge, WhenAnAnswerCounts) {
+  const ConfirmOptions options{3, minutes(30)};
+  const TimePoint first = at("2026-01-01T00:00:00Z");
+  struct Case {
+    const char *name;
+    int count;
+    minutes after;
+    Evidence evidence;
+    std::size_t same;
+    std::optional<minutes> well; ///< after the first answer
+    int given;
+    Verdict verdict;
+  };
+  using enum Evidence;
+  constexpr std::size_t watched = 12;
+  const Case cases[] = {
+      {"too few", 2, minutes(60), facts, 1, {}, 2, Verdict::wait},
+      {"too short", 9, minutes(29), facts, 1, {}, 2, Verdict::wait},
+      {"confirmed", 3, minutes(30), facts, 1, {}, 2, Verdict::confirmed},
+      {"one after a restart", 3, minutes(30), facts, 1, {}, 1, Verdict::wait},
+      {"absence alone", 3, minutes(30), absence, 2, {}, 2, Verdict::confirmed},
+      {"refusal alone", 3, minutes(30), refusal, 2, {}, 2, Verdict::confirmed},
+      {"many, confirmed as one", 3, minutes(30), facts, 3, {}, 2, Verdict::held},
+      {"many, facts, four spans", 12, minutes(120), facts, 12, {}, 2, Verdict::confirmed},
+      {"many, facts, too few", 11, minutes(120), facts, 3, {}, 2, Verdict::held},
+      {"many, facts, too short", 90, minutes(119), facts, 3, {}, 2, Verdict::held},
+      {"many gone, no witness", 12, minutes(120), absence, 3, {}, 2, Verdict::held},
+      {"many gone, an old witness", 12, minutes(120), absence, 3, minutes(59), 2, Verdict::held},
+      {"many gone, witness", 12, minutes(120), absence, 3, minutes(60), 2, Verdict::confirmed},
+      {"many gone, a day", 72, minutes(720), absence, 12, {}, 2, Verdict::confirmed},
+      {"many refused, a day", 72, minutes(720), refusal, 12, {}, 2, Verdict::held},
+      {"many refused, a year", 9999, minutes(525'600), refusal, 12, {}, 2, Verdict::held},
+      {"many refused, witness", 12, minutes(120), refusal, 3, minutes(110), 2, Verdict::confirmed},
+  };
+  for (const Case &c : cases) {
+    Crowd crowd{c.same, watched, {}, c.given};
+    if (c.well)
+      crowd.well = first + *c.well;
+    const Pending pending{"gone", c.count, format_time(first)};
+    EXPECT_EQ(judge(pending, c.evidence, crowd, first + c.after, options), c.verdict) << c.name;
+  }
 }
 
 Commit commit(char letter) {
@@ -86,15 +132,18 @@ struct LineCase {
   std::size_t limit;
   const char *fresh;
   const char *away;
+  bool whole = true; ///< the list goes back to the last revision read, or to the start
+  bool gap = false;
 };
 
 class LineTest : public testing::TestWithParam<LineCase> {};
 
 TEST_P(LineTest, ComparesTheHubsListWithWhatWasRead) {
   const LineCase &c = GetParam();
-  std::vector<Commit> listed;
+  hub::CommitList listed;
+  listed.whole = c.whole;
   for (const char *letter = c.listed; *letter != 0; ++letter)
-    listed.push_back(commit(*letter));
+    listed.commits.push_back(commit(*letter));
   std::vector<store::Revision> read;
   for (const char *letter = c.read; *letter != 0; ++letter) {
     const bool off = *letter >= 'A' && *letter <= 'Z';
@@ -104,6 +153,7 @@ TEST_P(LineTest, ComparesTheHubsListWithWhatWasRead) {
   const Line line = compare_lines(listed, read, c.limit);
   EXPECT_EQ(letters(line.fresh), c.fresh);
   EXPECT_EQ(letters(line.rewritten_away), c.away);
+  EXPECT_EQ(line.gap, c.gap);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -116,7 +166,12 @@ INSTANTIATE_TEST_SUITE_P(
                     LineCase{"MovedBack", "ba", "abcd", 20, "b", "cd"},
                     LineCase{"NothingShared", "zyx", "abc", 2, "yz", "abc"},
                     LineCase{"ForwardAgainToWhatWasRewrittenAway", "cba", "aBCx", 20, "bc", "x"},
-                    LineCase{"EmptyList", "", "", 20, "", ""}),
+                    LineCase{"EmptyList", "", "", 20, "", ""},
+                    LineCase{"HeadAlone", "c", "ab", 20, "c", "", false, true},
+                    LineCase{"HeadAloneAtFirst", "c", "", 20, "c", "", false},
+                    LineCase{"HeadAloneMovedBack", "b", "abcd", 20, "", "", false},
+                    LineCase{"CutBeforeTheLast", "zyx", "abc", 2, "yz", "", false, true},
+                    LineCase{"CutBehindAnOlderOne", "yxb", "abc", 20, "xy", "", false}),
     [](const testing::TestParamInfo<LineCase> &param) { return std::string(param.param.name); });
 
 TEST(History, IsAllNoneOrANumber) {
