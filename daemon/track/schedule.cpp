@@ -6,23 +6,33 @@
 namespace headwater::track {
 
 void Schedule::add(const Key &key, Moment now) {
-  entries_.try_emplace(key, Entry{.due = now});
+  const auto [at, is_new] = entries_.try_emplace(key, Entry{.due = now});
+  if (is_new)
+    waiting_.insert(&*at);
 }
 
 void Schedule::remove(const Key &key) {
-  entries_.erase(key);
+  const auto at = entries_.find(key);
+  if (at == entries_.end())
+    return;
+  waiting_.erase(&*at);
+  entries_.erase(at);
+}
+
+void Schedule::set_due(Entries::value_type &entry, Moment due) {
+  const bool waits = waiting_.erase(&entry) > 0;
+  entry.second.due = due;
+  if (waits)
+    waiting_.insert(&entry);
 }
 
 std::optional<Key> Schedule::take_due(Moment now) {
-  auto best = entries_.end();
-  for (auto at = entries_.begin(); at != entries_.end(); ++at)
-    if (!at->second.looking && at->second.due <= now &&
-        (best == entries_.end() || at->second.due < best->second.due))
-      best = at;
-  if (best == entries_.end())
+  if (waiting_.empty() || (*waiting_.begin())->second.due > now)
     return std::nullopt;
-  best->second.looking = true;
-  return best->first;
+  Entries::value_type &first = **waiting_.begin();
+  waiting_.erase(waiting_.begin());
+  first.second.looking = true;
+  return first.first;
 }
 
 std::vector<Key> Schedule::keys() const {
@@ -43,6 +53,8 @@ bool Schedule::ended(const Key &key, const LookResult &result, Moment now) {
   if (at == entries_.end())
     return false;
   Entry &entry = at->second;
+  // Out of the line while its place changes.
+  waiting_.erase(&*at);
   entry.looking = false;
   entry.failures = result.failed ? std::min(entry.failures + 1, 30) : 0;
   if (result.failed) {
@@ -61,6 +73,7 @@ bool Schedule::ended(const Key &key, const LookResult &result, Moment now) {
   const bool again = std::exchange(entry.again, false);
   if (again)
     entry.due = now;
+  waiting_.insert(&*at);
   return again;
 }
 
@@ -76,16 +89,14 @@ bool Schedule::bring_forward(const Key &key, Moment now, bool is_hint) {
   if (entry.looking)
     entry.again = true;
   else
-    entry.due = std::min(entry.due, now);
+    set_due(*at, std::min(entry.due, now));
   return true;
 }
 
 std::optional<Moment> Schedule::next_due() const {
-  std::optional<Moment> next;
-  for (const auto &[key, entry] : entries_)
-    if (!entry.looking && (!next || entry.due < *next))
-      next = entry.due;
-  return next;
+  if (waiting_.empty())
+    return std::nullopt;
+  return (*waiting_.begin())->second.due;
 }
 
 } // namespace headwater::track

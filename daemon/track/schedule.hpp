@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,8 @@ struct LookResult {
       {}; ///< caught up, and yet there is something to do by then
 };
 
-/// When to look at what. Plain: takes the time as an argument, never reads a clock. Not
-/// thread-safe.
+/// When to look at what. Plain: takes the time as an argument, never reads a clock. No call but
+/// keys() costs more than the logarithm of what is followed. Not thread-safe.
 class Schedule {
 public:
   Schedule(ScheduleOptions options, std::uint64_t seed) : options_(options), random_(seed) {}
@@ -75,11 +76,22 @@ private:
     int failures = 0;
     std::optional<Moment> last_hint = {};
   };
+  using Entries = std::map<Key, Entry>;
+  /// Those that are not being looked at, by when they are due; the keys lie in entries_.
+  struct Earlier {
+    bool operator()(const Entries::value_type *left, const Entries::value_type *right) const {
+      return left->second.due != right->second.due ? left->second.due < right->second.due
+                                                   : left->first < right->first;
+    }
+  };
   std::chrono::milliseconds jittered(std::chrono::milliseconds wait);
+  /// The only way to change when an entry is due: its place in waiting_ depends on it.
+  void set_due(Entries::value_type &entry, Moment due);
 
   ScheduleOptions options_;
   std::mt19937_64 random_;
-  std::map<Key, Entry> entries_;
+  Entries entries_;
+  std::set<Entries::value_type *, Earlier> waiting_;
 };
 
 } // namespace headwater::track

@@ -2,6 +2,9 @@
 #include "daemon/track/line.hpp"
 #include "daemon/track/schedule.hpp"
 
+#include <map>
+#include <random>
+
 #include <gtest/gtest.h>
 
 namespace headwater::track {
@@ -278,6 +281,64 @@ TEST_F(ScheduleTest, AskedForDuringALookMeansAgainRightBehindIt) {
   EXPECT_EQ(schedule.take_due(start), std::nullopt);
   EXPECT_TRUE(schedule.ended(a, {}, start + seconds(3)));
   EXPECT_EQ(schedule.next_due(), start + seconds(3));
+}
+
+TEST_F(ScheduleTest, ManyComeInTheOrderOfTheirTimesWhateverHappensToThem) {
+  // Beside a plain list: the same answers over random adds, looks, hints and removals.
+  options.hint_gap = milliseconds(0);
+  Schedule schedule(options, 1);
+  struct Plain {
+    Moment due;
+    bool looking = false;
+    bool again = false;
+  };
+  std::map<Key, Plain> plain;
+  std::mt19937 random(7);
+  Moment now = start;
+  for (int step = 0; step < 20'000; ++step) {
+    now += seconds(random() % 40);
+    const Key key{"org/" + std::to_string(random() % 50), "main"};
+    const auto at = plain.find(key);
+    switch (random() % 5) {
+    case 0:
+      schedule.add(key, now);
+      plain.try_emplace(key, Plain{now});
+      break;
+    case 1:
+      schedule.remove(key);
+      plain.erase(key);
+      break;
+    case 2: {
+      EXPECT_EQ(schedule.bring_forward(key, now, random() % 2 == 0), at != plain.end());
+      if (at != plain.end() && at->second.looking)
+        at->second.again = true;
+      else if (at != plain.end())
+        at->second.due = std::min(at->second.due, now);
+      break;
+    }
+    case 3: {
+      std::optional<Key> expected;
+      for (const auto &[name, one] : plain)
+        if (!one.looking && one.due <= now && (!expected || one.due < plain.at(*expected).due))
+          expected = name;
+      ASSERT_EQ(schedule.take_due(now), expected) << step;
+      if (expected)
+        plain.at(*expected).looking = true;
+      break;
+    }
+    default:
+      if (at == plain.end() || !at->second.looking)
+        break;
+      ASSERT_EQ(schedule.ended(key, {}, now), at->second.again) << step;
+      at->second = {at->second.again ? now : now + minutes(10)};
+      break;
+    }
+    std::optional<Moment> next;
+    for (const auto &[name, one] : plain)
+      if (!one.looking && (!next || one.due < *next))
+        next = one.due;
+    ASSERT_EQ(schedule.next_due(), next) << step;
+  }
 }
 
 TEST_F(ScheduleTest, ARemovedOneStaysRemoved) {
