@@ -75,8 +75,7 @@ def brook():
     r.revision("2026-04-21T15:10:00Z", "Move the chat template to its own file", {
         "tokenizer_config.json": texts.tokenizer_config(SMALL_TOKENS, "<|bos|>", "<|eos|>"),
         "chat_template.jinja": texts.template()},
-        # The card's edit before it changed no fact: the content is that of the first upload as well, and this is told.
-        ["template.moved", "history.reverted"])
+        ["template.moved"])
     r.revision("2026-10-20T08:30:00Z", "Let the answer open with its reasoning", {
         "chat_template.jinja": texts.template(prompt="<|turn|>assistant\\n<think>\\n")}, ["template.generation-prompt"], True)
     return r

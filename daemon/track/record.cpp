@@ -29,12 +29,14 @@ Change rewritten(const Commit &commit, const std::string &branch,
                   away.size() == 1 ? "is" : "are"));
 }
 
-/// An earlier revision with the same content, other than the one just before; "" when there is
-/// none.
+/// An earlier revision with the same facts, other than the one just before; "" when there is none,
+/// and when the one just before has the same facts too: then nothing was put back.
 std::string equal_revision(const std::vector<store::Revision> &revisions, const std::string &hash,
                            const Before &before, const std::string &sha) {
+  if (hash.empty() || (before.facts && diff::fact_hash(*before.facts) == hash))
+    return {};
   for (auto at = revisions.rbegin(); at != revisions.rend(); ++at)
-    if (!hash.empty() && at->fact_hash == hash && at->sha != sha &&
+    if (at->fact_hash == hash && at->sha != sha &&
         (!before.snapshot || at->sha != before.snapshot->commit.sha))
       return at->sha;
   return {};
