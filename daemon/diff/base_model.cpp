@@ -50,8 +50,8 @@ std::vector<std::string> base_models(const Snapshot &snapshot) {
 }
 
 std::vector<Change> compare_with_base(const Snapshot &base, const Snapshot &model) {
-  const Facts base_facts = facts_of(base);
-  const Facts model_facts = facts_of(model);
+  const Facts base_facts = facts_beside(base, model);
+  const Facts model_facts = facts_beside(model, base, &base_facts);
   const Sides sides = make_sides({base, base_facts}, {model, model_facts});
   Changes told;
   compare(sides, diff_template, "template.base-differs", "The chat template", told);

@@ -43,8 +43,8 @@ std::string gate_sentence(Gate before, Gate after) {
 } // namespace
 
 Delta diff(const Snapshot &before, const Snapshot &after) {
-  const Facts was = facts_of(before);
-  const Facts is = facts_of(after, &was);
+  const Facts was = facts_beside(before, after);
+  const Facts is = facts_beside(after, before, &was);
   return diff({before, was}, {after, is});
 }
 

@@ -7,6 +7,7 @@
 #include "schemas/digest.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <nlohmann/json.hpp>
 
@@ -37,11 +38,36 @@ bool has_loadable(const Facts &facts, std::string_view folder) {
 
 } // namespace
 
-Facts facts_of(const Snapshot &snapshot, const Facts *known) {
+namespace {
+
+/// Files of many MB whose facts no other file's depend on.
+bool is_large(read::FileRole role) {
+  constexpr auto roles = std::to_array<read::FileRole>(
+      {read::FileRole::tokenizer_json, read::FileRole::sentencepiece, read::FileRole::tekken,
+       read::FileRole::tiktoken, read::FileRole::vocabulary_json, read::FileRole::merges,
+       read::FileRole::vocabulary_lines, read::FileRole::gguf, read::FileRole::weight_index});
+  return std::ranges::find(roles, role) != roles.end();
+}
+
+/// A file that is known by its content alone.
+std::shared_ptr<const FileFacts> unopened(const FileEntry &file, read::FileRole role) {
+  FileFacts facts;
+  facts.id = file.content_id();
+  const bool weights = role == read::FileRole::gguf || role == read::FileRole::weight_index;
+  facts.subjects[weights ? "weights" : "tokenizer"][file.path].value = facts.id;
+  return std::make_shared<const FileFacts>(std::move(facts));
+}
+
+Facts make_facts(const Snapshot &snapshot, const Snapshot *other, const Facts *known) {
   Facts facts;
   for (const FileEntry &file : snapshot.files) {
     std::shared_ptr<const FileFacts> here;
-    if (known != nullptr)
+    const read::FileRole role = read::role_of(file.path);
+    if (const FileEntry *same =
+            other != nullptr && is_large(role) ? find_file(*other, file.path) : nullptr;
+        same != nullptr && same->content_id() == file.content_id())
+      here = unopened(file, role);
+    else if (known != nullptr)
       if (const auto at = known->files.find(file.path);
           at != known->files.end() && at->second->id == file.content_id() &&
           (at->second->read || !snapshot.contents.contains(file.path)))
@@ -52,7 +78,6 @@ Facts facts_of(const Snapshot &snapshot, const Facts *known) {
       facts.subjects[subject].insert(places.begin(), places.end());
     facts.objects.insert(here->objects.begin(), here->objects.end());
     facts.files.emplace(file.path, std::move(here));
-    const read::FileRole role = read::role_of(file.path);
     if (role != read::FileRole::config && role != read::FileRole::safetensors &&
         role != read::FileRole::gguf && role != read::FileRole::pickle)
       continue;
@@ -61,6 +86,16 @@ Facts facts_of(const Snapshot &snapshot, const Facts *known) {
   }
   add_facts_of_several(snapshot, facts, known);
   return facts;
+}
+
+} // namespace
+
+Facts facts_of(const Snapshot &snapshot, const Facts *known) {
+  return make_facts(snapshot, nullptr, known);
+}
+
+Facts facts_beside(const Snapshot &snapshot, const Snapshot &other, const Facts *known) {
+  return make_facts(snapshot, &other, known);
 }
 
 const Document &document_of(const Facts &facts, std::string_view path) {

@@ -91,6 +91,10 @@ struct Facts {
 /// there and not parsed again. Pure.
 Facts facts_of(const Snapshot &snapshot, const Facts *known = nullptr);
 
+/// The same for a comparison with one other revision alone: large files that both have with the
+/// same content are not parsed. The digests of such facts are of no use beside others.
+Facts facts_beside(const Snapshot &snapshot, const Snapshot &other, const Facts *known = nullptr);
+
 /// The parsed document at a path; state absent where there is none.
 const Document &document_of(const Facts &facts, std::string_view path);
 

@@ -144,11 +144,12 @@ private:
     const Json &is = after[to];
     if (from == to && was == is)
       return false;
+    const std::string same =
+        tokens.size() == 1 ? std::string("the token is the same")
+                           : fmt::format("the {} are the same", counted(tokens.size(), "token"));
     add("tokenizer.serialised-form", to, &was, &is,
-        from == to ? fmt::format("{} is written in another form; the {} are the same.", to,
-                                 counted(tokens.size(), "token"))
-                   : fmt::format("{} is now called {}; the {} are the same.", from, to,
-                                 counted(tokens.size(), "token")));
+        from == to ? fmt::format("{} is written in another form; {}.", to, same)
+                   : fmt::format("{} is now called {}; {}.", from, to, same));
     return true;
   }
 
@@ -396,24 +397,30 @@ Json token_flags(const Json &value) {
           {"special", token.special}};
 }
 
+namespace {
+
+/// A token of a list in one form: its text, and the flags that change how it is matched.
+Json form_of(const Json &item) {
+  const std::optional<std::string> text = token_text(&item);
+  if (!text)
+    return item;
+  const read::AddedToken token = added_token(0, item);
+  if (!token.single_word && !token.lstrip && !token.rstrip)
+    return *text;
+  return Json{{"content", *text},
+              {"single_word", token.single_word},
+              {"lstrip", token.lstrip},
+              {"rstrip", token.rstrip}};
+}
+
+} // namespace
+
 std::string token_value(const Json &value) {
-  const auto one = [](const Json &item) -> Json {
-    const std::optional<std::string> text = token_text(&item);
-    if (!text)
-      return item;
-    const read::AddedToken token = added_token(0, item);
-    if (!token.single_word && !token.lstrip && !token.rstrip)
-      return *text;
-    return Json{{"content", *text},
-                {"single_word", token.single_word},
-                {"lstrip", token.lstrip},
-                {"rstrip", token.rstrip}};
-  };
   if (!value.is_array())
     return token_text(&value) ? *token_text(&value) : json_text(value);
   Json list = Json::array();
   for (const Json &item : value)
-    list.push_back(one(item));
+    list.push_back(form_of(item));
   return json_text(list);
 }
 
@@ -431,7 +438,7 @@ Json further_specials(const Json &config) {
         tokens.push_back(*list);
       else
         for (const Json &item : *list)
-          tokens.push_back(token_value(item));
+          tokens.push_back(form_of(item));
     }
   return tokens;
 }

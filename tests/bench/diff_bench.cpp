@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
@@ -64,6 +65,39 @@ void tokenizer(benchmark::State &state) {
   state.counters["peak_mb"] = peak_mb();
 }
 BENCHMARK(tokenizer)->Unit(benchmark::kMillisecond);
+
+/// Four revisions of a repository whose tokenizer.json stays as it is, each read, compared with the
+/// one before and given its digest.
+void unchanged(benchmark::State &state) {
+  std::vector<Snapshot> revisions;
+  {
+    std::string text = file_named("DIFF_BENCH_BEFORE");
+    const auto size = static_cast<std::int64_t>(text.size());
+    const Snapshot first = one_file("tokenizer.json", FilePart::whole, std::move(text), size);
+    for (int i = 0; i < 4; ++i) {
+      std::string config = R"({"model_type":"acme","hidden_size":)" + std::to_string(64 + i) + "}";
+      const auto bytes = static_cast<std::int64_t>(config.size());
+      Snapshot revision = one_file("config.json", FilePart::whole, std::move(config), bytes);
+      revision.files.push_back(first.files.front());
+      revision.contents.insert(first.contents.begin(), first.contents.end());
+      revisions.push_back(std::move(revision));
+    }
+  }
+  std::size_t changes = 0;
+  for (auto _ : state) {
+    diff::Facts before;
+    for (std::size_t i = 0; i < revisions.size(); ++i) {
+      diff::Facts after = diff::facts_of(revisions[i], i > 0 ? &before : nullptr);
+      if (i > 0)
+        changes = diff::diff({revisions[i - 1], before}, {revisions[i], after}).changes.size();
+      benchmark::DoNotOptimize(diff::fact_hash(after));
+      before = std::move(after);
+    }
+  }
+  state.counters["changes"] = static_cast<double>(changes);
+  state.counters["peak_mb"] = peak_mb();
+}
+BENCHMARK(unchanged)->Unit(benchmark::kMillisecond);
 
 /// The header of a checkpoint of 200,000 tensors; the last one is called otherwise in an edited
 /// copy.

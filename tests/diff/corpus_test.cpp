@@ -145,10 +145,10 @@ TEST(FactHash, OfEachConfigOfTheCorpusMovesWithAnEditAndNotWithAReformat) {
     if (other.is_null())
       continue;
     ++edited;
-    const std::string hash = fact_hash(snapshot_of({{"config.json", config->dump()}}));
-    EXPECT_EQ(fact_hash(snapshot_of({{"config.json", config->dump(7) + "\n"}})), hash)
+    const std::string hash = fact_hash(facts_of(snapshot_of({{"config.json", config->dump()}})));
+    EXPECT_EQ(fact_hash(facts_of(snapshot_of({{"config.json", config->dump(7) + "\n"}}))), hash)
         << entry.path() << ": a reformat";
-    EXPECT_NE(fact_hash(snapshot_of({{"config.json", other.dump()}})), hash)
+    EXPECT_NE(fact_hash(facts_of(snapshot_of({{"config.json", other.dump()}}))), hash)
         << entry.path() << ": a real edit";
   }
   EXPECT_GT(edited, 200U);
@@ -170,13 +170,13 @@ TEST(FactHash, MovesWithAnEditOfEachFileAndNotWithAReformat) {
        R"({"tokenizer_class":"LlamaTokenizer","eos_token":"<s>","chat_template":"{{ messages }}"})"},
       {"README.md", "---\nlicense:   mit\n---\n\nA word.\n", "---\nlicense: cc-by-nc-4.0\n---\n"},
   };
-  const std::string hash = fact_hash(snapshot_of(good_files()));
+  const std::string hash = fact_hash(facts_of(snapshot_of(good_files())));
   for (const Case &one : cases) {
     std::map<std::string, std::string> files = good_files();
     files[one.path] = one.reformatted;
-    EXPECT_EQ(fact_hash(snapshot_of(files)), hash) << one.path << ": a reformat";
+    EXPECT_EQ(fact_hash(facts_of(snapshot_of(files))), hash) << one.path << ": a reformat";
     files[one.path] = one.edited;
-    EXPECT_NE(fact_hash(snapshot_of(files)), hash) << one.path << ": a real edit";
+    EXPECT_NE(fact_hash(facts_of(snapshot_of(files))), hash) << one.path << ": a real edit";
   }
 }
 
