@@ -278,7 +278,7 @@ def reed():
         ["config.model-type", "weights.renamed", "code.removed", "code.auto-map-removed", "config.provenance",
          "config.token-ids", "stop-set.source", "config.default-stated",
          # The old type is its repository's own: what it calls a key isn't known as another name of the new type's.
-         "config.attention-heads", "config.attention-option", "config.context", "config.numerics", "config.rope",
+         "config.attention-heads", "config.context", "config.numerics", "config.rope",
          "config.shape", "config.training"], True)
     return r
 

@@ -11,8 +11,12 @@ import pathlib
 DTYPE_BITS = {"F64": 64, "I64": 64, "F32": 32, "I32": 32, "BF16": 16, "F16": 16, "I16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "I8": 8, "U8": 8, "BOOL": 8}
 
 
+KEPT_WHOLE = 1 << 20
+
+
 def tensor_file(tensors):
-    """The head of a safetensors file, and the {"size", "sha256"} of the whole."""
+    """What is kept of a safetensors file, and the {"size", "sha256"} of the whole. A small file is kept whole, since one
+    that is read to its end is held against its digest; of a large one the head alone is kept."""
     header, at = {"__metadata__": {"format": "pt"}}, 0
     for name, value in tensors.items():
         if name == "seed":
@@ -26,7 +30,11 @@ def tensor_file(tensors):
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     head = len(text).to_bytes(8, "little") + text
-    return head, {"size": len(head) + at, "sha256": hashlib.sha256(head + str(tensors.get("seed", 0)).encode()).hexdigest()}
+    seed = str(tensors.get("seed", 0)).encode()
+    if at <= KEPT_WHOLE:
+        head += (seed * (at // len(seed) + 1))[:at]
+        return head, {"size": len(head), "sha256": hashlib.sha256(head).hexdigest()}
+    return head, {"size": len(head) + at, "sha256": hashlib.sha256(head + seed).hexdigest()}
 
 
 def file_of(content):
