@@ -4,6 +4,7 @@
 #include "tests/track/fake_hub.hpp"
 
 #include <filesystem>
+#include <mutex>
 #include <thread>
 
 #include <boost/asio/co_spawn.hpp>
@@ -461,9 +462,14 @@ TEST_F(CatchUpTest, ManyReposThatVanishAtOnceAreOneAlarmAndNoNews) {
   auto guard = boost::asio::make_work_guard(io);
   std::thread runner([&] { io.run(); });
   options_.schedule.jitter = 0;
+  std::mutex log_mutex; // the tracker's threads log at once
   {
     Tracker tracker(io.get_executor(), hub_, code_hub_, *store_, stages_, options_,
-                    {[this](LogLevel, const std::string &line) { log_.push_back(line); }, {}});
+                    {[&](LogLevel, const std::string &line) {
+                       const std::lock_guard lock(log_mutex);
+                       log_.push_back(line);
+                     },
+                     {}});
     ASSERT_TRUE(tracker.start());
     tracker.wait_until_idle();
     EXPECT_EQ(tracker.status().settled, 4U);
