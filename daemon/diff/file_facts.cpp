@@ -25,32 +25,6 @@ namespace {
 
 using read::FileRole;
 
-Fact value_of(std::string value, std::string under = {}) {
-  Fact fact;
-  fact.value = std::move(value);
-  fact.under = std::move(under);
-  return fact;
-}
-
-bool is_json_object(FileRole role) {
-  switch (role) {
-  case FileRole::config:
-  case FileRole::generation_config:
-  case FileRole::model_index:
-  case FileRole::native_params:
-  case FileRole::adapter_config:
-  case FileRole::processor_config:
-  case FileRole::quantisation_config:
-  case FileRole::tokenizer_config:
-  case FileRole::special_tokens_map:
-  case FileRole::added_tokens:
-  case FileRole::template_json:
-    return true;
-  default:
-    return false;
-  }
-}
-
 /// Whether a file loads, and that it is there: what a subject loses with it.
 void add_presence(FileFacts &facts, const std::string &subject, const std::string &path,
                   const Document &document, Counts counts) {
@@ -233,11 +207,18 @@ void add_weight_index(FileFacts &facts, const std::string &path) {
 
 } // namespace
 
+Fact value_of(std::string value, std::string under) {
+  Fact fact;
+  fact.value = std::move(value);
+  fact.under = std::move(under);
+  return fact;
+}
+
 std::shared_ptr<const FileFacts> read_file_facts(const Snapshot &snapshot, const FileEntry &file) {
   FileFacts facts;
   const FileRole role = read::role_of(file.path);
   facts.id = file.content_id();
-  if (is_json_object(role)) {
+  if (read::is_json_object(role)) {
     facts.document = parse_document(snapshot, file.path);
     facts.read = facts.document.state != Document::State::unread;
   } else if (const auto at = snapshot.contents.find(file.path);

@@ -4,6 +4,9 @@
 
 namespace headwater::diff {
 
+/// A fact of that value; with `under`, it comes and goes with that object.
+Fact value_of(std::string value, std::string under = {});
+
 /// What one file says by itself. Pure.
 std::shared_ptr<const FileFacts> read_file_facts(const Snapshot &snapshot, const FileEntry &file);
 

@@ -17,9 +17,9 @@ namespace {
 
 using read::FileRole;
 
-Fact value_of(std::string value, std::string where = {}) {
-  Fact fact;
-  fact.value = std::move(value);
+/// A fact whose place in the file is `where`.
+Fact value_at(std::string value, std::string where) {
+  Fact fact = value_of(std::move(value));
   fact.where = std::move(where);
   return fact;
 }
@@ -102,7 +102,7 @@ private:
   void specials(const std::string &path, const Json &stated) {
     const Json tokens = further_specials(stated);
     if (!tokens.empty()) {
-      Fact fact = value_of(json_text(tokens), path + "#/" +
+      Fact fact = value_at(json_text(tokens), path + "#/" +
                                                   (stated.contains("extra_special_tokens")
                                                        ? "extra_special_tokens"
                                                        : "additional_special_tokens"));
@@ -148,14 +148,14 @@ private:
     if (value.is_null())
       return;
     if (const Json flags = token_flags(value); !flags.is_null()) {
-      Fact fact = value_of(json_text(flags), where);
+      Fact fact = value_at(json_text(flags), where);
       fact.force = Force::said_elsewhere;
       fact.first_upload = true;
       add("tokenizer", place + "/flags", std::move(fact));
     }
     if (key == "eos_token" && at_root && token_text(&value))
       return; // a stop
-    Fact fact = value_of(token_text(&value) ? *token_text(&value) : json_text(value), where);
+    Fact fact = value_at(token_text(&value) ? *token_text(&value) : json_text(value), where);
     fact.first_upload = true;
     add("tokenizer", place, std::move(fact));
   }
@@ -217,7 +217,7 @@ private:
       if (kind.impact == Impact::cosmetic || kind.kind == "sampling.other" ||
           in_config->subject != kind.subject)
         continue;
-      Fact fact = value_of(json_text(canonical), config + "#/" + pointer_key(key));
+      Fact fact = value_at(json_text(canonical), config + "#/" + pointer_key(key));
       fact.force = Force::stands_without;
       add(std::string(kind.subject), path + "#/" + pointer_key(key), std::move(fact));
     }
@@ -244,7 +244,7 @@ private:
 
   void stale_lists(const std::string &path) {
     for (const std::string &name : stale_digests(snapshot_, path)) {
-      Fact fact = value_of("stale", path);
+      Fact fact = value_at("stale", path);
       fact.counts = Counts::when_new;
       add("weights", path + "#" + name, std::move(fact));
     }
@@ -265,7 +265,7 @@ private:
     const StopSet set = stop_set(side_);
     const auto ids = [](const std::set<std::int64_t> &all) { return json_text(Json(all)); };
     if (set.effective()) {
-      Fact fact = value_of(ids(*set.effective()), effective_stop_path(set));
+      Fact fact = value_at(ids(*set.effective()), effective_stop_path(set));
       fact.under = "stops are known";
       if (set.assumed)
         fact.force = Force::no_effect;
@@ -275,7 +275,7 @@ private:
                             const std::string &file) {
       if (!said.ids)
         return;
-      Fact fact = value_of(ids(*said.ids), file + "#" + said.pointer);
+      Fact fact = value_at(ids(*said.ids), file + "#" + said.pointer);
       fact.under = "stops in " + file;
       if (!other.ids && said.ids == assumed_stops(side_))
         fact.force = Force::stands_without;
@@ -287,7 +287,7 @@ private:
         token_text(*document_of(facts_, "tokenizer_config.json").json, "eos_token");
     if (set.tokenizer_text) {
       Fact fact =
-          value_of(*set.tokenizer_text, by_tokenizer ? "tokenizer_config.json#/eos_token"
+          value_at(*set.tokenizer_text, by_tokenizer ? "tokenizer_config.json#/eos_token"
                                                      : "special_tokens_map.json#/eos_token");
       fact.under = "stops in tokenizer_config.json";
       if (set.tokenizer_id && set.effective() && set.effective()->contains(*set.tokenizer_id))
@@ -295,15 +295,15 @@ private:
       add("stop-set", "stop of the tokenizer", std::move(fact));
     }
     if (set.map_text) {
-      Fact fact = value_of(*set.map_text, "special_tokens_map.json#/eos_token");
+      Fact fact = value_at(*set.map_text, "special_tokens_map.json#/eos_token");
       fact.under = "stops in special_tokens_map.json";
       add("stop-set", "stop of the map", std::move(fact));
     }
     if (!set.strings.empty())
       add("stop-set", "stop strings",
-          value_of(json_text(Json(set.strings)), "generation_config.json#/stop_strings"));
+          value_at(json_text(Json(set.strings)), "generation_config.json#/stop_strings"));
     if (!set.disagreement().empty()) {
-      Fact fact = value_of("true", effective_stop_path(set));
+      Fact fact = value_at("true", effective_stop_path(set));
       fact.counts = Counts::when_new;
       add("stop-set", "stops disagree", std::move(fact));
     }
@@ -320,7 +320,7 @@ private:
          {std::pair(std::string("template "), &all.tokenizer),
           std::pair(std::string("processor's template "), &all.processor)})
       for (const EffectiveTemplate &item : *list) {
-        Fact fact = value_of(rendered(item.text, tokens), item.path);
+        Fact fact = value_at(rendered(item.text, tokens), item.path);
         fact.under = "templates";
         add("template", reader + item.name, std::move(fact));
       }
@@ -350,7 +350,7 @@ private:
       std::string files;
       for (const FileEntry &file : repo.files)
         files += file.path + '\0' + file.content_id() + '\0';
-      Fact fact = value_of(sha256_hex(files), repo.name);
+      Fact fact = value_at(sha256_hex(files), repo.name);
       fact.under = "code of " + repo.name;
       facts_.objects.insert(fact.under);
       add("code", "code of " + repo.name, std::move(fact));

@@ -149,18 +149,8 @@ FileRole role_of(std::string_view path) {
   return FileRole::other;
 }
 
-std::int64_t size_bound(FileRole role) {
-  constexpr std::int64_t mib = 1 << 20;
+bool is_json_object(FileRole role) {
   switch (role) {
-  case FileRole::tokenizer_json:
-  case FileRole::weight_index:
-  case FileRole::tekken:
-  case FileRole::sentencepiece:
-  case FileRole::tiktoken:
-  case FileRole::vocabulary_json:
-  case FileRole::merges:
-  case FileRole::vocabulary_lines:
-    return 64 * mib;
   case FileRole::config:
   case FileRole::generation_config:
   case FileRole::model_index:
@@ -172,7 +162,26 @@ std::int64_t size_bound(FileRole role) {
   case FileRole::special_tokens_map:
   case FileRole::added_tokens:
   case FileRole::template_json:
+    return true;
+  default:
+    return false;
+  }
+}
+
+std::int64_t size_bound(FileRole role) {
+  constexpr std::int64_t mib = 1 << 20;
+  if (is_json_object(role))
     return 16 * mib;
+  switch (role) {
+  case FileRole::tokenizer_json:
+  case FileRole::weight_index:
+  case FileRole::tekken:
+  case FileRole::sentencepiece:
+  case FileRole::tiktoken:
+  case FileRole::vocabulary_json:
+  case FileRole::merges:
+  case FileRole::vocabulary_lines:
+    return 64 * mib;
   case FileRole::template_jinja:
   case FileRole::template_additional:
   case FileRole::code:
@@ -181,16 +190,9 @@ std::int64_t size_bound(FileRole role) {
   case FileRole::licence:
   case FileRole::digests:
     return 2 * mib;
-  case FileRole::safetensors:
-  case FileRole::gguf:
-  case FileRole::pickle:
-  case FileRole::side_weights:
-  case FileRole::script:
-  case FileRole::binary:
-  case FileRole::other:
+  default:
     return 0;
   }
-  return 0;
 }
 
 FilePart wanted_part(const FileEntry &file) {

@@ -47,6 +47,9 @@ enum class FileRole : std::uint8_t {
 /// The role of the file at `path` (from the repo's root).
 FileRole role_of(std::string_view path);
 
+/// True for a document of a few kB whose top is a JSON object: a config, settings, a list by name.
+bool is_json_object(FileRole role);
+
 /// The largest file of a role that is read, in bytes; 0 for one that never is.
 std::int64_t size_bound(FileRole role);
 

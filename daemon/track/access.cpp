@@ -1,5 +1,6 @@
 #include "daemon/track/access.hpp"
 
+#include "daemon/track/pending_note.hpp"
 #include "daemon/track/record.hpp"
 
 #include <algorithm>
@@ -48,41 +49,34 @@ void hold(Look &look, const std::string &what, const Crowd &crowd, std::chrono::
 /// Counts the answer, and says what it comes to; until it counts the look comes again soon.
 Result<Standing> stand(Look &look, const std::string &what, Evidence evidence) {
   Context &context = look.context;
-  const std::string name = confirm_key(look.repo);
-  const Result<std::optional<std::string>> stored = context.store.get_note(name);
-  if (!stored)
-    return std::unexpected(stored.error());
-  const std::optional<Pending> before = *stored ? pending_from(**stored) : std::nullopt;
   const TimePoint now = context.options.clock();
   const ConfirmOptions &options = context.options.confirm;
-  const Pending pending = confirm_once_more(before, what, now);
   const int given = context.alarm->give(look.repo.name, what);
   Crowd crowd = context.alarm->crowd(what, context.watched);
   crowd.given = given;
-  const Verdict verdict = judge(pending, evidence, crowd, now, options);
-  const bool counts = verdict == Verdict::confirmed;
-  if (Result<void> put = context.store.put_note(name, counts ? "" : to_text(pending)); !put)
-    return std::unexpected(put.error());
+  Verdict verdict = Verdict::wait;
+  const auto counts = [&](const Pending &pending) {
+    verdict = judge(pending, evidence, crowd, now, options);
+    return verdict == Verdict::confirmed;
+  };
+  const Result<Pending> pending =
+      note_once_more(context.store, confirm_key(look.repo), what, now, counts);
+  if (!pending)
+    return std::unexpected(pending.error());
   const std::chrono::milliseconds gap = options.span / std::max(1, options.polls - 1);
-  if (counts)
+  if (verdict == Verdict::confirmed)
     context.alarm->settled(look.repo.name);
   else if (verdict == Verdict::held)
     hold(look, what, crowd, gap);
   else
     look.result.look_again = gap;
-  return Standing{verdict, pending.first};
+  return Standing{verdict, pending->first};
 }
 
 /// The repo answers as it was told: what waited to be confirmed is forgotten.
 Result<void> forget_pending(const Look &look) {
   look.context.alarm->well(look.repo.name, look.context.options.clock());
-  const Result<std::optional<std::string>> stored =
-      look.context.store.get_note(confirm_key(look.repo));
-  if (!stored)
-    return std::unexpected(stored.error());
-  if (!*stored || (*stored)->empty())
-    return {};
-  return look.context.store.put_note(confirm_key(look.repo), "");
+  return drop_note(look.context.store, confirm_key(look.repo));
 }
 
 /// A bare 401 says only that we were not let in.

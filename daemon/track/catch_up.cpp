@@ -148,6 +148,32 @@ awaitable<Result<store::Attempt>> begin_attempt(Look &look, std::string sha) {
   co_return co_await on_pool(look.context.pool, std::move(begin));
 }
 
+/// A reading, and the turn that lasts until it is recorded.
+struct Taken {
+  Turns::Turn turn;
+  Reading reading;
+};
+
+/// Reads one commit when its turn has come; nothing when the look ended on trouble. The attempt is
+/// stored before: it tells whether the commit is to be read alone.
+awaitable<std::optional<Taken>> read_in_turn(Look &look, Commit commit,
+                                             std::shared_ptr<const Snapshot> last) {
+  const std::string sha = commit.sha;
+  Result<store::Attempt> attempt = co_await begin_attempt(look, sha);
+  if (!attempt) {
+    co_await end_on(look, attempt.error());
+    co_return std::nullopt;
+  }
+  const bool alone = attempt->killed > 0;
+  Turns::Turn turn = co_await look.context.turns.take(alone);
+  const store::Attempt begun = *attempt;
+  std::optional<Reading> reading = co_await read_commit(look, commit, begun, std::move(last));
+  if (!reading)
+    co_return std::nullopt;
+  Taken taken{std::move(turn), std::move(*reading)};
+  co_return std::optional<Taken>(std::move(taken));
+}
+
 /// Each new commit, oldest first: read, then recorded in one transaction.
 awaitable<void> read_commits(Look &look, Work work) {
   bool backfilled = !work.backfill_until.empty();
@@ -157,25 +183,16 @@ awaitable<void> read_commits(Look &look, Work work) {
       look.over = true;
       co_return;
     }
-    const std::string sha = commit.sha;
-    Result<store::Attempt> attempt = co_await begin_attempt(look, sha);
-    if (!attempt) {
-      co_await end_on(look, attempt.error());
-      co_return;
-    }
-    const bool alone = attempt->killed > 0;
-    const Turns::Turn turn = co_await look.context.turns.take(alone);
     const std::shared_ptr<const Snapshot> last = work.before.snapshot;
-    const store::Attempt begun = *attempt;
-    std::optional<Reading> reading = co_await read_commit(look, commit, begun, last);
-    if (!reading)
+    const std::optional<Taken> taken = co_await read_in_turn(look, commit, last);
+    if (!taken)
       co_return;
     Move move;
     move.backfilled = backfilled;
     if (first)
       move.rewritten_away = work.line.rewritten_away;
-    auto record = [&look, &work, &move, &reading] {
-      return record_revision(look.context, look.repo, *reading, work.before, move);
+    auto record = [&look, &work, &move, &taken] {
+      return record_revision(look.context, look.repo, taken->reading, work.before, move);
     };
     Result<Before> next = co_await on_pool(look.context.pool, std::move(record));
     if (!next) {
@@ -227,19 +244,11 @@ awaitable<void> retry_unreadable(Look &look) {
   Result<Before> before = co_await on_pool(look.context.pool, std::move(load));
   if (!before)
     co_return;
-  Result<store::Attempt> attempt = co_await begin_attempt(look, sha);
-  if (!attempt) {
-    co_await end_on(look, attempt.error());
-    co_return;
-  }
-  const bool alone = attempt->killed > 0;
-  const Turns::Turn turn = co_await look.context.turns.take(alone);
   const std::shared_ptr<const Snapshot> last = before->snapshot;
-  const store::Attempt begun = *attempt;
-  std::optional<Reading> reading = co_await read_commit(look, commit, begun, last);
-  if (!reading)
+  const std::optional<Taken> taken = co_await read_in_turn(look, commit, last);
+  if (!taken)
     co_return;
-  auto record = [&look, &reading, &before] { return record_retry(look, *reading, *before); };
+  auto record = [&look, &taken, &before] { return record_retry(look, taken->reading, *before); };
   const Result<void> recorded = co_await on_pool(look.context.pool, std::move(record));
   if (!recorded)
     co_await end_on(look, recorded.error());

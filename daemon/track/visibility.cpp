@@ -1,5 +1,6 @@
 #include "daemon/track/visibility.hpp"
 
+#include "daemon/track/pending_note.hpp"
 #include "daemon/track/record.hpp"
 
 #include <algorithm>
@@ -22,30 +23,17 @@ std::string open_key(const store::Repo &repo) {
 /// Counts the answers that say that a closed repo is open; true once they count.
 Result<bool> confirm_open(Look &look) {
   Context &context = look.context;
-  const std::string name = open_key(look.repo);
-  const Result<std::optional<std::string>> stored = context.store.get_note(name);
-  if (!stored)
-    return std::unexpected(stored.error());
-  const std::optional<Pending> before = *stored ? pending_from(**stored) : std::nullopt;
   const TimePoint now = context.options.clock();
   const ConfirmOptions &options = context.options.confirm;
-  const Pending pending = confirm_once_more(before, "open", now);
-  const bool counts = is_confirmed(pending, now, options);
-  if (Result<void> put = context.store.put_note(name, counts ? "" : to_text(pending)); !put)
-    return std::unexpected(put.error());
-  if (!counts && !look.result.look_again)
+  const auto counts = [&](const Pending &pending) { return is_confirmed(pending, now, options); };
+  const Result<Pending> pending =
+      note_once_more(context.store, open_key(look.repo), "open", now, counts);
+  if (!pending)
+    return std::unexpected(pending.error());
+  const bool confirmed = counts(*pending);
+  if (!confirmed && !look.result.look_again)
     look.result.look_again = options.span / std::max(1, options.polls - 1);
-  return counts;
-}
-
-Result<void> forget_open(const Look &look) {
-  const Result<std::optional<std::string>> stored =
-      look.context.store.get_note(open_key(look.repo));
-  if (!stored)
-    return std::unexpected(stored.error());
-  if (!*stored || (*stored)->empty())
-    return {};
-  return look.context.store.put_note(open_key(look.repo), "");
+  return confirmed;
 }
 
 } // namespace
@@ -80,7 +68,9 @@ boost::asio::awaitable<bool> anybody_can_read(Look &look, RepoFacts facts) {
   const std::string name = facts.name;
   const std::string branch = look.key.branch;
   const Result<RepoFacts> anonymous = co_await look.context.code_hub.poll(name, branch);
-  co_return anonymous && anonymous->head == facts.head &&seen_of(*anonymous) == Seen::open;
+  if (!anonymous || anonymous->head != facts.head)
+    co_return false;
+  co_return seen_of(*anonymous) == Seen::open;
 }
 
 Result<void> close_when_hidden(Look &look, Seen seen) {
@@ -88,7 +78,7 @@ Result<void> close_when_hidden(Look &look, Seen seen) {
     return {};
   Context &context = look.context;
   if (look.repo.visibility != Visibility::open && look.repo.visibility != Visibility::unseen)
-    if (Result<void> forgotten = forget_open(look); !forgotten)
+    if (Result<void> forgotten = drop_note(context.store, open_key(look.repo)); !forgotten)
       return forgotten;
   const Visibility next = decide_visibility(look.repo.visibility, seen, false);
   if (next == look.repo.visibility)
