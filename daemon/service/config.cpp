@@ -1,6 +1,7 @@
 #include "daemon/service/config.hpp"
 
 #include "daemon/diff/rules.hpp"
+#include "daemon/service/toml_text.hpp"
 #include "schemas/branch.hpp"
 #include "schemas/change.hpp"
 #include "schemas/repo.hpp"
@@ -18,7 +19,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 namespace headwater::service {
 namespace {
@@ -452,15 +452,11 @@ std::string toml_text(std::string_view text) {
 } // namespace
 
 Result<Config> parse_config(std::string_view text, std::string_view source) {
-  toml::table root;
-  try {
-    root = toml::parse(text, source);
-  } catch (const toml::parse_error &error) {
-    return fail(Errc::bad_input, fmt::format("{}:{}: not TOML: {}", source,
-                                             error.source().begin.line, error.description()));
-  }
+  const Result<toml::table> root = parse_toml(text, source);
+  if (!root)
+    return std::unexpected(root.error());
   Reader reader{source, {}};
-  if (Result<void> read = reader.read(root); !read)
+  if (Result<void> read = reader.read(*root); !read)
     return std::unexpected(read.error());
   return std::move(reader.config);
 }

@@ -328,8 +328,7 @@ std::optional<Rewrite> edit_index(const std::string &path, const std::string &te
     map.erase(key);
     break;
   case 1:
-    map[key] = file == map.begin().value() ? std::string("extra.safetensors")
-                                           : map.begin().value().get<std::string>();
+    map[key] = map.begin().value() == Json(file) ? Json("extra.safetensors") : map.begin().value();
     break;
   default:
     map.erase(key);
