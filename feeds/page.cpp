@@ -291,20 +291,28 @@ void set_files(mustache::data &data, const std::vector<FileEntry> &files) {
     data.set("more_files", std::to_string(files.size() - shown_files));
 }
 
-std::string front_sentence(const FrontPage &page) {
-  std::size_t repos_with_open = 0;
-  std::int64_t open = 0;
+FrontCounts front_counts(const FrontPage &page) {
+  if (page.counts)
+    return *page.counts;
+  FrontCounts counts;
   for (const store::Repo &repo : page.repos) {
-    open += repo.open_advisories;
-    repos_with_open += repo.open_advisories > 0 ? 1 : 0;
+    ++counts.repos;
+    counts.open += repo.open_advisories;
+    counts.with_open += repo.open_advisories > 0 ? 1 : 0;
   }
-  if (page.repos.empty())
+  return counts;
+}
+
+std::string front_sentence(const FrontPage &page) {
+  const FrontCounts counts = front_counts(page);
+  if (counts.repos == 0)
     return "No repository is watched.";
-  const std::string watched = fmt::format("{} {} watched", page.repos.size(),
-                                          page.repos.size() == 1 ? "repository" : "repositories");
-  if (open == 0)
+  const std::string watched =
+      fmt::format("{} {} watched", counts.repos, counts.repos == 1 ? "repository" : "repositories");
+  if (counts.open == 0)
     return watched + ", none with an open advisory.";
-  return fmt::format("{}, {} with open advisories ({} in all).", watched, repos_with_open, open);
+  return fmt::format("{}, {} with open advisories ({} in all).", watched, counts.with_open,
+                     counts.open);
 }
 
 void set_identity(mustache::data &data, const store::Repo &repo, const SiteText &site,
@@ -389,6 +397,9 @@ std::string front_html(const FrontPage &page) {
     repos.push_back(row);
   }
   data.set("repos", repos);
+  if (const FrontCounts counts = front_counts(page);
+      counts.repos > static_cast<std::int64_t>(page.repos.size()))
+    data.set("part", std::to_string(page.repos.size()));
   set_deltas(data, page.deltas, "", true, front_deltas);
   return in_layout(page.site, page.site.title, front_sentence(page), "", "",
                    render("front.html", data));

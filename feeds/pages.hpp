@@ -3,6 +3,8 @@
 #include "schemas/time.hpp"
 #include "store/records.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,19 @@ struct SiteText {
   std::string hub_origin = "https://huggingface.co";
 };
 
-/// All public repos and the latest deltas, newest first.
+/// Of all public repos, shown on a page or not.
+struct FrontCounts {
+  std::int64_t repos = 0;
+  std::int64_t with_open = 0; ///< with open advisories
+  std::int64_t open = 0;      ///< open advisories of all
+};
+
+/// Public repos, all or those that changed last, and the latest deltas, newest first.
 struct FrontPage {
   SiteText site;
   std::vector<store::Repo> repos;
   std::vector<store::DeltaRecord> deltas;
+  std::optional<FrontCounts> counts = {}; ///< when `repos` may be a part of them
 };
 
 /// One repo with everything that its page shows. Newest first: deltas, revisions, advisories.

@@ -162,6 +162,9 @@ std::string front_markdown(const FrontPage &page) {
                        page.site.public_url, repo_path(repo), state_words(repo),
                        repo.last_changed.empty() ? "none" : repo.last_changed.substr(0, 10),
                        repo.revision_count);
+  if (page.counts && page.counts->repos > static_cast<std::int64_t>(page.repos.size()))
+    out += fmt::format("\nThese {} of {} changed last. All of them: [index.json]({}/index.json).\n",
+                       page.repos.size(), page.counts->repos, page.site.public_url);
   return out + "\n" + deltas_markdown(page.deltas, page.site, true);
 }
 

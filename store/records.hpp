@@ -82,10 +82,11 @@ struct Revision {
   RevisionStatus status = RevisionStatus::read;
   std::string note = {};      ///< why it is unreadable
   bool on_branch = true;      ///< false once history was rewritten past it
-  std::string plan_json = {}; ///< the plan of this revision, "" when there is none
+  bool has_tree = false;      ///< its snapshot is kept
+  std::string plan_json = {}; ///< the plan of this revision, "" when there is none; not in lists
   std::string fact_hash = {}; ///< equal for revisions with equal content
   std::string subject_hashes_json =
-      "{}"; ///< {"template": hash, ...}: which subjects stand as they stood
+      "{}"; ///< {"template": hash, ...}: which subjects stand as they stood; not in lists
   Level delta_level = Level::low;
   std::int64_t change_count = 0;
 };
@@ -96,6 +97,37 @@ struct DeltaRecord {
   Delta delta;
   std::string recorded_at;
   std::string advisory_id = {};
+};
+
+/// One delta between a pin and its branch's head, as far as it counts there.
+struct PassedDelta {
+  Level level = Level::low;
+  Impact impact = Impact::cosmetic;
+  std::string advisory_id;
+  friend bool operator==(const PassedDelta &, const PassedDelta &) = default;
+};
+
+/// What lies between a revision and the head of its branch.
+struct Distance {
+  std::int64_t revisions = 0;
+  std::vector<PassedDelta> deltas; ///< newest first
+};
+
+/// Which repos' records a write touched since a generation.
+struct Touched {
+  bool all = false; ///< more than single repos, or too long ago to say
+  std::vector<std::int64_t> repos;
+};
+
+/// A revision that somebody depends on: what it needs is kept.
+struct Pin {
+  std::int64_t repo_id = 0;
+  std::string repo;
+  std::string branch;
+  std::string sha;
+  bool asked = false; ///< a check asked for it; else a person added it
+  std::string at;
+  friend bool operator==(const Pin &, const Pin &) = default;
 };
 
 /// A stored advisory: the value, and the OSV bytes as they are served.
@@ -111,6 +143,12 @@ struct Tombstone {
   std::string modified;
   std::string withdrawn;
   friend bool operator==(const Tombstone &, const Tombstone &) = default;
+};
+
+/// An advisory with the repo that it is of.
+struct OwnedAdvisory {
+  std::int64_t repo_id = 0;
+  AdvisoryRecord record;
 };
 
 /// One attempt to read a revision, stored before it starts.

@@ -1,13 +1,19 @@
 #include "store/rows.hpp"
 
+#include "schemas/digest.hpp"
+
 #include <array>
+#include <memory>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <zstd.h>
 
 namespace headwater::store {
 namespace {
+
+constexpr std::size_t largest_text = 256U << 20U;
 
 constexpr std::array part_words{
     std::pair{FilePart::none, std::string_view("none")},
@@ -75,6 +81,44 @@ FileEntry file_from(const Json &json) {
   return file;
 }
 
+Json to_json(const RepoFacts &facts) {
+  return {{"name", facts.name},
+          {"identity", facts.identity},
+          {"head", facts.head},
+          {"private", facts.is_private},
+          {"disabled", facts.disabled},
+          {"gated", headwater::to_string(facts.gate)},
+          {"tags", facts.tags},
+          {"library_name", facts.library_name},
+          {"pipeline_tag", facts.pipeline_tag},
+          {"created_at", facts.created_at},
+          {"last_modified", facts.last_modified},
+          {"safetensors", facts.safetensors_json}};
+}
+
+Result<RepoFacts> facts_from(const Json &json) {
+  if (!json.is_object())
+    return fail(Errc::malformed, "the facts are no JSON object");
+  RepoFacts facts;
+  facts.name = text_at(json, "name");
+  facts.identity = text_at(json, "identity");
+  facts.head = text_at(json, "head");
+  facts.is_private = flag_at(json, "private");
+  facts.disabled = flag_at(json, "disabled");
+  const std::string gate = text_at(json, "gated");
+  facts.gate = gate == "auto" ? Gate::automatic : gate == "manual" ? Gate::manual : Gate::open;
+  if (const auto at = json.find("tags"); at != json.end() && at->is_array())
+    for (const Json &tag : *at)
+      if (tag.is_string())
+        facts.tags.push_back(tag.get<std::string>());
+  facts.library_name = text_at(json, "library_name");
+  facts.pipeline_tag = text_at(json, "pipeline_tag");
+  facts.created_at = text_at(json, "created_at");
+  facts.last_modified = text_at(json, "last_modified");
+  facts.safetensors_json = text_at(json, "safetensors");
+  return facts;
+}
+
 std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -107,42 +151,11 @@ RevisionStatus revision_status_from(std::string_view word) {
 }
 
 std::string facts_to_text(const RepoFacts &facts) {
-  return dump({{"name", facts.name},
-               {"identity", facts.identity},
-               {"head", facts.head},
-               {"private", facts.is_private},
-               {"disabled", facts.disabled},
-               {"gated", headwater::to_string(facts.gate)},
-               {"tags", facts.tags},
-               {"library_name", facts.library_name},
-               {"pipeline_tag", facts.pipeline_tag},
-               {"created_at", facts.created_at},
-               {"last_modified", facts.last_modified},
-               {"safetensors", facts.safetensors_json}});
+  return dump(to_json(facts));
 }
 
-RepoFacts facts_from_text(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  RepoFacts facts;
-  if (!json.is_object())
-    return facts;
-  facts.name = text_at(json, "name");
-  facts.identity = text_at(json, "identity");
-  facts.head = text_at(json, "head");
-  facts.is_private = flag_at(json, "private");
-  facts.disabled = flag_at(json, "disabled");
-  const std::string gate = text_at(json, "gated");
-  facts.gate = gate == "auto" ? Gate::automatic : gate == "manual" ? Gate::manual : Gate::open;
-  if (const auto at = json.find("tags"); at != json.end() && at->is_array())
-    for (const Json &tag : *at)
-      if (tag.is_string())
-        facts.tags.push_back(tag.get<std::string>());
-  facts.library_name = text_at(json, "library_name");
-  facts.pipeline_tag = text_at(json, "pipeline_tag");
-  facts.created_at = text_at(json, "created_at");
-  facts.last_modified = text_at(json, "last_modified");
-  facts.safetensors_json = text_at(json, "safetensors");
-  return facts;
+Result<RepoFacts> facts_from_text(std::string_view text) {
+  return facts_from(Json::parse(text, nullptr, false));
 }
 
 std::string tree_to_text(const Snapshot &snapshot) {
@@ -167,13 +180,19 @@ std::string tree_to_text(const Snapshot &snapshot) {
                           {"problem", repo.problem},
                           {"files", std::move(code)}});
   }
-  return dump({{"files", std::move(files)}, {"referenced", std::move(referenced)}});
+  return dump({{"facts", to_json(snapshot.facts)},
+               {"files", std::move(files)},
+               {"referenced", std::move(referenced)}});
 }
 
-void tree_from_text(std::string_view text, Snapshot &snapshot) {
+Result<void> tree_from_text(std::string_view text, Snapshot &snapshot) {
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object())
-    return;
+  if (!json.is_object() || !json.contains("facts") || !json.contains("files"))
+    return fail(Errc::malformed, "the tree is no JSON object with facts and files");
+  Result<RepoFacts> facts = facts_from(json["facts"]);
+  if (!facts)
+    return std::unexpected(facts.error());
+  snapshot.facts = std::move(*facts);
   if (const auto files = json.find("files"); files != json.end() && files->is_array()) {
     for (const Json &item : *files) {
       FileEntry file = file_from(item);
@@ -199,23 +218,53 @@ void tree_from_text(std::string_view text, Snapshot &snapshot) {
       snapshot.referenced.push_back(std::move(repo));
     }
   }
+  return {};
+}
+
+std::unexpected<Error> undecodable(const Database &database, std::string_view table,
+                                   std::string_view key, const Error &reason) {
+  return fail(Errc::store,
+              fmt::format("{}: table {}, row {}: what it holds cannot be read ({}): restore a "
+                          "backup (`headwater backup` makes them)",
+                          database.path(), table, key, reason.message),
+              std::string(damaged));
+}
+
+bool is_damage(const Error &error) {
+  return error.code == Errc::store && error.cause == damaged;
 }
 
 std::string compress(std::string_view bytes) {
+  // One context a thread: making one costs more than a small text does.
+  static thread_local const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx *)> context(
+      ZSTD_createCCtx(), ZSTD_freeCCtx);
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  const std::size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3);
+  const std::size_t size =
+      ZSTD_compressCCtx(context.get(), out.data(), out.size(), bytes.data(), bytes.size(), 3);
   out.resize(ZSTD_isError(size) != 0U ? 0 : size);
   return out;
 }
 
-std::optional<std::string> decompress(std::string_view bytes, std::size_t limit) {
+Result<std::string> decompress(std::string_view bytes) {
+  static thread_local const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx *)> context(
+      ZSTD_createDCtx(), ZSTD_freeDCtx);
   const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > limit)
-    return std::nullopt;
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > largest_text)
+    return fail(Errc::malformed, "not compressed as it should be");
   std::string out(static_cast<std::size_t>(size), '\0');
-  const std::size_t written = ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size());
+  const std::size_t written =
+      ZSTD_decompressDCtx(context.get(), out.data(), out.size(), bytes.data(), bytes.size());
   if (ZSTD_isError(written) != 0U || written != size)
-    return std::nullopt;
+    return fail(Errc::malformed, "its compressed bytes are damaged");
+  return out;
+}
+
+std::string digest_of(std::string_view bytes) {
+  const std::string hex = sha256_hex(bytes);
+  const auto value = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::string out(hex.size() / 2, '\0');
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<char>(value(hex[2 * i]) * 16 + value(hex[2 * i + 1]));
   return out;
 }
 

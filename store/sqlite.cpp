@@ -12,6 +12,27 @@ namespace {
 /// SQLite.
 const auto copy_bytes = reinterpret_cast<sqlite3_destructor_type>(std::intptr_t{-1});
 
+struct Defined {
+  Database::Gives gives;
+  Database::Function function;
+};
+
+void call_defined(sqlite3_context *context, int, sqlite3_value **arguments) {
+  if (sqlite3_value_type(arguments[0]) == SQLITE_NULL)
+    return sqlite3_result_null(context);
+  const auto *defined = static_cast<const Defined *>(sqlite3_user_data(context));
+  const auto *bytes = static_cast<const char *>(sqlite3_value_blob(arguments[0]));
+  const auto size = static_cast<std::size_t>(sqlite3_value_bytes(arguments[0]));
+  const Result<std::string> result =
+      defined->function(bytes == nullptr ? std::string_view() : std::string_view(bytes, size));
+  if (!result)
+    return sqlite3_result_error(context, result.error().message.c_str(), -1);
+  if (defined->gives == Database::Gives::blob)
+    sqlite3_result_blob64(context, result->data(), result->size(), copy_bytes);
+  else
+    sqlite3_result_text64(context, result->data(), result->size(), copy_bytes, SQLITE_UTF8);
+}
+
 std::string mend_for(int code) {
   switch (code & 0xFF) {
   case SQLITE_FULL:
@@ -77,11 +98,21 @@ bool Statement::is_null(int column) const {
 }
 
 Result<std::unique_ptr<Database>> Database::open(const std::string &path, bool read_only) {
+  return open_as(path, path,
+                 read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
+
+Result<std::unique_ptr<Database>> Database::open_unchanging(const std::string &path) {
+  std::string address = "file:";
+  for (const char c : path)
+    address += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", c) : std::string(1, c);
+  return open_as(path, address + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+Result<std::unique_ptr<Database>> Database::open_as(const std::string &path,
+                                                    const std::string &address, int flags) {
   sqlite3 *handle = nullptr;
-  const int flags =
-      (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
-      SQLITE_OPEN_NOMUTEX;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(address.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
     const std::string reason = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
     sqlite3_close(handle);
@@ -100,8 +131,11 @@ Database::~Database() {
 
 std::unexpected<Error> Database::error(std::string_view doing) const {
   const int code = sqlite3_errcode(handle_);
-  return fail(Errc::store, fmt::format("{}: {} failed: {}: {}", path_, doing,
-                                       sqlite3_errmsg(handle_), mend_for(code)));
+  const int kind = code & 0xFF;
+  return fail(
+      Errc::store,
+      fmt::format("{}: {} failed: {}: {}", path_, doing, sqlite3_errmsg(handle_), mend_for(code)),
+      kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB ? std::string(damaged) : std::string());
 }
 
 Result<void> Database::run_script(const std::string &sql) {
@@ -137,6 +171,9 @@ Result<void> Database::step_all(Statement &statement,
     if (code != SQLITE_DONE)
       result = error("a statement");
   }
+  if (observer_)
+    observer_(sqlite3_sql(statement.handle()),
+              sqlite3_stmt_status(statement.handle(), SQLITE_STMTSTATUS_FULLSCAN_STEP, 1));
   sqlite3_reset(statement.handle());
   sqlite3_clear_bindings(statement.handle());
   return result;
@@ -148,6 +185,16 @@ std::int64_t Database::changes() const {
 
 std::int64_t Database::last_rowid() const {
   return sqlite3_last_insert_rowid(handle_);
+}
+
+Result<void> Database::define(const char *name, Gives gives, Function function) {
+  const auto forget = [](void *defined) { delete static_cast<Defined *>(defined); };
+  // SQLite owns it from here on, also when this fails.
+  if (sqlite3_create_function_v2(handle_, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                                 new Defined{gives, function}, call_defined, nullptr, nullptr,
+                                 forget) != SQLITE_OK)
+    return error("defining a function");
+  return {};
 }
 
 Result<void> Database::copy_to(const std::string &path) {

@@ -15,6 +15,9 @@ struct sqlite3_stmt;
 
 namespace headwater::store {
 
+/// The cause of an error that tells of damaged bytes.
+inline constexpr std::string_view damaged = "damaged";
+
 /// A prepared statement with its values bound, stepped row by row. Columns count from 0.
 class Statement {
 public:
@@ -38,6 +41,8 @@ class Database {
 public:
   /// Errors: store, with the file's name and what to do.
   static Result<std::unique_ptr<Database>> open(const std::string &path, bool read_only);
+  /// For a file that nobody writes to: read without a lock, and nothing appears beside it.
+  static Result<std::unique_ptr<Database>> open_unchanging(const std::string &path);
   ~Database();
   Database(const Database &) = delete;
   Database &operator=(const Database &) = delete;
@@ -59,7 +64,16 @@ public:
   std::int64_t last_rowid() const;
   /// Called before each step; true makes it fail as a full disk would. For tests of half-done work.
   void set_fault(std::function<bool()> fault) { fault_ = std::move(fault); }
-  /// A consistent copy of the whole database. Errors: store.
+  /// Told behind each statement how many rows it passed over without an index. For tests of what a
+  /// step costs.
+  void set_observer(std::function<void(std::string_view sql, std::int64_t scanned)> observer) {
+    observer_ = std::move(observer);
+  }
+  /// Gives SQL a function of one text or blob, for migrations; what it refuses fails the statement.
+  enum class Gives : std::uint8_t { text, blob };
+  using Function = Result<std::string> (*)(std::string_view argument);
+  Result<void> define(const char *name, Gives gives, Function function);
+  /// A consistent copy of the whole database in place of what is there. Errors: store.
   Result<void> copy_to(const std::string &path);
   const std::string &path() const { return path_; }
 
@@ -69,6 +83,8 @@ public:
 
 private:
   Database(sqlite3 *handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  static Result<std::unique_ptr<Database>> open_as(const std::string &path,
+                                                   const std::string &address, int flags);
   Result<Statement> prepare(std::string_view sql);
   Result<void> step_all(Statement &statement, const std::function<void(const Statement &)> &row);
   std::unexpected<Error> error(std::string_view doing) const;
@@ -98,6 +114,7 @@ private:
   std::string path_;
   std::unordered_map<std::string, sqlite3_stmt *> statements_;
   std::function<bool()> fault_;
+  std::function<void(std::string_view, std::int64_t)> observer_;
 };
 
 } // namespace headwater::store

@@ -1,183 +1,86 @@
 #include "store/store.hpp"
 
+#include "store/attempts.hpp"
+#include "store/backup.hpp"
 #include "store/connections.hpp"
+#include "store/generations.hpp"
 #include "store/migrations.hpp"
+#include "store/pins.hpp"
+#include "store/place.hpp"
+#include "store/read.hpp"
 #include "store/rows.hpp"
 #include "store/write.hpp"
 
-#include <atomic>
-#include <filesystem>
+#include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace headwater::store {
 namespace {
 
-constexpr std::size_t largest_text = 256U << 20U;
-
+/// A watch stands under the name that a person gave, which may be a former one of the repo.
 constexpr std::string_view repo_columns =
     "SELECT r.id, r.name, r.branch, r.facts_json, r.state, r.state_note, r.anonymous_can_read, "
-    "COALESCE(w.publish, 0), w.repo IS NOT NULL, "
+    "(SELECT MAX(w.publish) FROM watch AS w WHERE w.branch = r.branch AND w.repo IN (SELECT r.name "
+    "UNION ALL SELECT f.name FROM former_name AS f WHERE f.repo_id = r.id AND f.branch = "
+    "r.branch)), "
     "r.head, r.head_date, r.last_polled, r.last_changed, (SELECT COUNT(*) FROM revision WHERE "
     "repo_id = r.id), "
     "(SELECT COUNT(*) FROM advisory WHERE repo_id = r.id AND state = 'open' AND withdrawn = 0), "
     "(SELECT MAX(CASE level WHEN 'critical' THEN 3 WHEN 'high' THEN 2 WHEN 'medium' THEN 1 ELSE 0 "
     "END) FROM advisory "
     "WHERE repo_id = r.id AND state = 'open' AND withdrawn = 0), r.visibility "
-    "FROM repo AS r LEFT JOIN watch AS w ON w.branch = r.branch AND (w.repo = r.name OR w.repo IN "
-    "(SELECT name FROM former_name AS f WHERE f.repo_id = r.id AND f.branch = r.branch)) ";
-
-constexpr std::string_view revision_columns =
-    "SELECT sequence, sha, title, date, status, note, on_branch, plan_json, fact_hash, "
-    "subject_hashes_json, delta_level, change_count FROM revision ";
-
-constexpr std::string_view delta_columns =
-    "SELECT serial, delta_json, recorded_at, advisory_id FROM delta ";
+    "FROM repo AS r ";
 
 std::string sql(std::string_view columns, std::string_view rest) {
   return std::string(columns) + std::string(rest);
 }
 
-Repo repo_from(const Statement &row) {
+Result<Repo> repo_from(const Database &database, const Statement &row) {
   Repo repo;
   repo.id = row.number(0);
   repo.name = row.text(1);
   repo.branch = row.text(2);
-  repo.facts = facts_from_text(row.text(3));
+  Result<RepoFacts> facts = facts_from_text(row.text(3));
+  if (!facts)
+    return undecodable(database, "repo", fmt::format("{} ({})", repo.id, repo.name), facts.error());
+  repo.facts = std::move(*facts);
   repo.state = repo_state_from(row.text(4));
   repo.state_note = row.text(5);
   repo.anonymous_can_read = row.number(6) != 0;
   repo.publish = row.number(7) != 0;
-  repo.watched = row.number(8) != 0;
-  repo.head = row.text(9);
-  repo.head_date = row.text(10);
-  repo.last_polled = row.text(11);
-  repo.last_changed = row.text(12);
-  repo.revision_count = row.number(13);
-  repo.open_advisories = row.number(14);
-  repo.open_level = static_cast<Level>(row.number(15));
-  repo.visibility = visibility_from(row.text(16));
+  repo.watched = !row.is_null(7);
+  repo.head = row.text(8);
+  repo.head_date = row.text(9);
+  repo.last_polled = row.text(10);
+  repo.last_changed = row.text(11);
+  repo.revision_count = row.number(12);
+  repo.open_advisories = row.number(13);
+  repo.open_level = static_cast<Level>(row.number(14));
+  repo.visibility = visibility_from(row.text(15));
   return repo;
 }
 
-Revision revision_from(const Statement &row) {
-  Revision revision;
-  revision.sequence = row.number(0);
-  revision.sha = row.text(1);
-  revision.title = row.text(2);
-  revision.date = row.text(3);
-  revision.status = revision_status_from(row.text(4));
-  revision.note = row.text(5);
-  revision.on_branch = row.number(6) != 0;
-  revision.plan_json = row.text(7);
-  revision.fact_hash = row.text(8);
-  revision.subject_hashes_json = row.text(9);
-  revision.delta_level = level_from(row.text(10)).value_or(Level::low);
-  revision.change_count = row.number(11);
-  return revision;
-}
-
-constexpr std::string_view attempt_columns =
-    "SELECT unfinished, failed, next_try_at, note, killed FROM attempt WHERE repo_id = ? AND sha = "
-    "?";
-
-Attempt attempt_from(const std::string &sha, const Statement &row) {
-  return {
-      sha,         static_cast<int>(row.number(0)), static_cast<int>(row.number(1)), row.text(2),
-      row.text(3), static_cast<int>(row.number(4))};
-}
-
-Watch watch_from(const Statement &row) {
-  return {row.text(0), row.text(1), row.number(2) != 0, row.number(3) != 0, row.text(4)};
-}
-
-/// One row at most, read by `read`.
-template <class T, class Read, class... Values>
-Result<std::optional<T>> find_one(Readers &readers, const std::string &query, Read read,
-                                  const Values &...values) {
-  std::optional<T> found;
-  Result<void> done = readers.read([&](Database &db) {
-    return db.run(query, [&](const Statement &row) { found = read(row); }, values...);
-  });
-  if (!done)
-    return std::unexpected(done.error());
-  return found;
-}
-
-template <class T, class Read, class... Values>
-Result<std::vector<T>> find_all(Readers &readers, const std::string &query, Read read,
-                                const Values &...values) {
-  std::vector<T> found;
-  Result<void> done = readers.read([&](Database &db) {
-    return db.run(query, [&](const Statement &row) { found.push_back(read(row)); }, values...);
-  });
-  if (!done)
-    return std::unexpected(done.error());
-  return found;
-}
-
-/// Rows that hold a JSON document each; one that does not parse is an error that names what it is.
-template <class T>
-Result<std::vector<T>> all_or_error(std::vector<Result<T>> rows, std::string_view what) {
-  std::vector<T> values;
-  values.reserve(rows.size());
-  for (Result<T> &row : rows) {
-    if (!row)
-      return wrap(what, row.error());
-    values.push_back(std::move(*row));
-  }
-  return values;
-}
-
-Result<DeltaRecord> delta_record_from(const Statement &row) {
-  DeltaRecord record;
-  record.serial = row.number(0);
-  const Json json = Json::parse(row.text(1), nullptr, false);
-  Result<Delta> delta = delta_from_json(json);
-  if (!delta)
-    return std::unexpected(delta.error());
-  record.delta = std::move(*delta);
-  record.recorded_at = row.text(2);
-  record.advisory_id = row.text(3);
-  return record;
-}
-
-Result<AdvisoryRecord> advisory_record_from(const Statement &row) {
-  const Json json = Json::parse(row.text(0), nullptr, false);
-  Result<Advisory> advisory = advisory_from_json(json);
-  if (!advisory)
-    return std::unexpected(advisory.error());
-  return AdvisoryRecord{std::move(*advisory), row.text(1)};
-}
-
-Result<BaseComparison> base_comparison_from(const Statement &row) {
-  BaseComparison comparison{row.text(0), row.text(1), row.text(2), {}};
-  const Json json = Json::parse(row.text(3), nullptr, false);
-  if (!json.is_array())
-    return fail(Errc::malformed, "not a list");
-  for (const Json &item : json) {
-    Result<Change> change = change_from_json(item);
-    if (!change)
-      return std::unexpected(change.error());
-    comparison.changes.push_back(std::move(*change));
-  }
-  return comparison;
+Result<Watch> watch_from(const Statement &row) {
+  return Watch{row.text(0), row.text(1), row.number(2) != 0, row.number(3) != 0, row.text(4)};
 }
 
 class SqliteStore final : public Store {
 public:
-  SqliteStore(std::string path, std::unique_ptr<Database> database,
-              std::function<TimePoint()> clock)
-      : readers_(std::move(path)), writer_(std::move(database)), clock_(std::move(clock)) {}
+  SqliteStore(StoreOptions options, std::unique_ptr<Database> database)
+      : readers_(options.path, std::move(options.observe)),
+        writer_(std::move(database), [this](Database &db) { return write_looks(db); }),
+        clock_(std::move(options.clock)) {}
+  ~SqliteStore() override { writer_.stop(); }
 
   Result<void> put_watch(const Watch &watch) override {
-    return write([watch](Database &db) { return insert_watch(db, watch); });
+    return write_all([&](Database &db) { return insert_watch(db, watch); });
   }
 
   Result<void> remove_watch(const std::string &repo, const std::string &branch) override {
-    return write([=](Database &db) {
+    return write_all([&](Database &db) {
       Result<void> done =
           db.run("DELETE FROM watch WHERE repo = ? AND branch = ?", {}, repo, branch);
       if (done)
@@ -189,14 +92,25 @@ public:
   }
 
   Result<std::vector<Watch>> watches() override {
-    return find_all<Watch>(
-        readers_,
-        "SELECT repo, branch, declared, publish, history FROM watch ORDER BY repo, branch",
-        watch_from);
+    return read<std::vector<Watch>>([](Database &db) {
+      return read_all<Watch>(
+          db, "SELECT repo, branch, declared, publish, history FROM watch ORDER BY repo, branch",
+          watch_from);
+    });
+  }
+
+  Result<std::optional<Watch>> find_watch(const std::string &repo,
+                                          const std::string &branch) override {
+    return read<std::optional<Watch>>([&](Database &db) {
+      return read_one<Watch>(db,
+                             "SELECT repo, branch, declared, publish, history FROM watch WHERE "
+                             "repo = ? AND branch = ?",
+                             watch_from, repo, branch);
+    });
   }
 
   Result<void> set_declared_watches(const std::vector<Watch> &declared) override {
-    return write([declared](Database &db) {
+    return write_all([&](Database &db) {
       Result<void> done = db.run("DELETE FROM watch WHERE declared = 1", {});
       for (const Watch &watch : declared) {
         if (!done)
@@ -208,44 +122,57 @@ public:
   }
 
   Result<std::vector<Repo>> repos() override {
-    return find_all<Repo>(readers_, sql(repo_columns, "GROUP BY r.id ORDER BY r.name, r.branch"),
-                          repo_from);
+    return read<std::vector<Repo>>([](Database &db) {
+      return read_all<Repo>(db, sql(repo_columns, "ORDER BY r.name, r.branch"),
+                            [&](const Statement &row) { return repo_from(db, row); });
+    });
+  }
+
+  Result<std::optional<Repo>> get_repo(std::int64_t repo_id) override {
+    return one_repo("WHERE r.id = ?", repo_id);
+  }
+
+  Result<std::optional<Repo>> find_at_any_branch(const std::string &name) override {
+    return one_repo("WHERE r.name = ? ORDER BY r.branch <> 'main', r.branch LIMIT 1", name);
   }
 
   Result<std::optional<Repo>> find_repo(const std::string &name,
                                         const std::string &branch) override {
-    return find_one<Repo>(readers_, sql(repo_columns, "WHERE r.name = ? AND r.branch = ? LIMIT 1"),
-                          repo_from, name, branch);
+    return one_repo("WHERE r.name = ? AND r.branch = ? LIMIT 1", name, branch);
   }
 
   Result<std::optional<Repo>> find_renamed(const std::string &name) override {
-    return find_one<Repo>(
-        readers_,
-        sql(repo_columns,
-            "WHERE r.id = (SELECT repo_id FROM former_name WHERE name = ? LIMIT 1) LIMIT 1"),
-        repo_from, name);
+    return one_repo("WHERE r.id = (SELECT repo_id FROM former_name WHERE name = ? LIMIT 1) LIMIT 1",
+                    name);
   }
 
   Result<Repo> ensure_repo(const std::string &name, const std::string &branch) override {
     Result<std::optional<Repo>> there = find_repo(name, branch);
+    // Of a renamed repo that is followed at two branches each keeps its own rows.
     if (there && !*there)
-      there = find_renamed(name);
+      there =
+          one_repo("WHERE r.id = (SELECT repo_id FROM former_name WHERE name = ? AND branch = ?)",
+                   name, branch);
     if (!there)
       return std::unexpected(there.error());
     if (*there)
       return std::move(**there);
     RepoFacts facts;
     facts.name = name;
-    Result<void> done = write([=](Database &db) {
-      return db.run(
-          "INSERT INTO repo (name, branch, facts_json, state, state_note, "
-          "anonymous_can_read, head, head_date, last_polled, "
-          "last_changed) VALUES (?1, ?2, ?3, 'pending', '', 1, '', '', '', '') ON CONFLICT "
-          "(name, branch) DO NOTHING",
-          {}, name, branch, facts_to_text(facts));
+    std::vector<std::int64_t> touched;
+    Result<void> done = writer_.transact([&](Database &db) {
+      Result<void> written =
+          db.run("INSERT INTO repo (name, branch, facts_json, state, state_note, "
+                 "anonymous_can_read, head, head_date, last_polled, "
+                 "last_changed) VALUES (?1, ?2, ?3, 'pending', '', 1, '', '', '', '') ON CONFLICT "
+                 "(name, branch) DO NOTHING",
+                 {}, name, branch, facts_to_text(facts));
+      // What was answered for the name at another branch is answered for this one from now on.
+      return written ? add_lines_of(db, name, touched) : written;
     });
     if (!done)
       return std::unexpected(done.error());
+    generations_.touch(touched);
     Result<std::optional<Repo>> repo = find_repo(name, branch);
     if (!repo)
       return std::unexpected(repo.error());
@@ -255,123 +182,121 @@ public:
   }
 
   Result<std::vector<Revision>> revisions(std::int64_t repo_id) override {
-    return find_all<Revision>(readers_,
-                              sql(revision_columns, "WHERE repo_id = ? ORDER BY sequence"),
-                              revision_from, repo_id);
+    return read<std::vector<Revision>>([&](Database &db) { return read_revisions(db, repo_id); });
+  }
+
+  Result<std::optional<Revision>> newest_revision(std::int64_t repo_id, bool with_tree,
+                                                  const std::string &behind) override {
+    return read<std::optional<Revision>>(
+        [&](Database &db) { return read_newest_revision(db, repo_id, with_tree, behind); });
+  }
+
+  Result<std::string> find_equal(std::int64_t repo_id, const std::string &fact_hash,
+                                 const std::string &except, const std::string &or_this) override {
+    return read<std::string>(
+        [&](Database &db) { return read_equal(db, repo_id, fact_hash, except, or_this); });
+  }
+
+  Result<std::vector<Revision>> find_by_prefix(std::int64_t repo_id,
+                                               const std::string &prefix) override {
+    return read<std::vector<Revision>>(
+        [&](Database &db) { return read_by_prefix(db, repo_id, prefix); });
+  }
+
+  Result<Distance> distance_from(std::int64_t repo_id, std::int64_t sequence) override {
+    return read<Distance>([&](Database &db) { return read_distance(db, repo_id, sequence); });
+  }
+
+  Result<std::string> subject_hashes(std::int64_t repo_id, const std::string &sha) override {
+    return read<std::string>([&](Database &db) { return read_subject_hashes(db, repo_id, sha); });
   }
 
   Result<std::optional<Revision>> find_revision(std::int64_t repo_id,
                                                 const std::string &sha) override {
-    return find_one<Revision>(readers_, sql(revision_columns, "WHERE repo_id = ? AND sha = ?"),
-                              revision_from, repo_id, sha);
+    return read<std::optional<Revision>>(
+        [&](Database &db) { return read_revision(db, repo_id, sha); });
   }
 
   Result<std::optional<Snapshot>> snapshot(std::int64_t repo_id, const std::string &sha) override {
-    std::optional<Snapshot> found;
-    Result<void> done = readers_.read([&](Database &db) -> Result<void> {
-      std::string tree;
-      Result<void> read = db.run(
-          "SELECT v.title, v.date, v.facts_json, t.zstd, r.branch FROM revision AS v JOIN repo AS "
-          "r ON r.id = v.repo_id "
-          "JOIN text AS t ON t.digest = v.tree_digest WHERE v.repo_id = ? AND v.sha = ?",
-          [&](const Statement &row) {
-            Snapshot snapshot;
-            snapshot.commit = {sha, row.text(0), row.text(1)};
-            snapshot.facts = facts_from_text(row.text(2));
-            tree = decompress(row.blob(3), largest_text).value_or("");
-            snapshot.branch = row.text(4);
-            found = std::move(snapshot);
-          },
-          repo_id, sha);
-      if (!read || !found)
-        return read;
-      tree_from_text(tree, *found);
-      return fill_contents(db, *found);
-    });
-    if (!done)
-      return std::unexpected(done.error());
-    return found;
+    return read<std::optional<Snapshot>>(
+        [&](Database &db) { return read_snapshot(db, repo_id, sha); });
+  }
+
+  Result<std::optional<std::vector<FileEntry>>> files(std::int64_t repo_id,
+                                                      const std::string &sha) override {
+    return read<std::optional<std::vector<FileEntry>>>(
+        [&](Database &db) { return read_files(db, repo_id, sha); });
   }
 
   Result<std::optional<std::string>> content(const std::string &content_id,
                                              FilePart part) override {
-    std::optional<std::string> found;
-    Result<void> done =
-        readers_.read([&](Database &db) { return read_content(db, content_id, part, found); });
-    if (!done)
-      return std::unexpected(done.error());
-    return found;
+    return read<std::optional<std::string>>(
+        [&](Database &db) { return read_content(db, content_id, part); });
   }
 
   Result<std::map<std::string, KnownFile>>
   known_files(std::int64_t repo_id, const std::vector<std::string> &digests) override {
-    std::map<std::string, KnownFile> known;
-    Result<void> done = readers_.read([&](Database &db) {
-      Result<void> read;
-      for (const std::string &digest : digests) {
-        if (!read)
-          return read;
-        read = db.run(
-            "SELECT r.name, d.sha, d.path FROM file_digest AS d JOIN repo AS r ON r.id = d.repo_id "
-            "WHERE d.sha256 = ?1 AND (d.repo_id = ?2 OR r.visibility = 'open') "
-            "ORDER BY d.repo_id = ?2 DESC, r.name LIMIT 1",
-            [&](const Statement &row) { known[digest] = {row.text(0), row.text(1), row.text(2)}; },
-            digest, repo_id);
-      }
-      return read;
-    });
-    if (!done)
-      return std::unexpected(done.error());
-    return known;
+    return read<std::map<std::string, KnownFile>>(
+        [&](Database &db) { return read_known_files(db, repo_id, digests); });
   }
 
   Result<std::vector<NamedRepo>> named_repos(std::int64_t repo_id) override {
-    return find_all<NamedRepo>(
-        readers_, "SELECT role, name FROM named_repo WHERE repo_id = ? ORDER BY role, name",
-        [](const Statement &row) { return NamedRepo{row.text(0), row.text(1)}; }, repo_id);
+    return read<std::vector<NamedRepo>>([&](Database &db) {
+      return read_all<NamedRepo>(
+          db, "SELECT role, name FROM named_repo WHERE repo_id = ? ORDER BY role, name",
+          [](const Statement &row) -> Result<NamedRepo> {
+            return NamedRepo{row.text(0), row.text(1)};
+          },
+          repo_id);
+    });
   }
 
   Result<std::vector<Watch>> dependants(const std::string &name) override {
-    return find_all<Watch>(
-        readers_,
-        "SELECT DISTINCT w.repo, w.branch, w.declared, w.publish, w.history FROM named_repo AS n "
-        "JOIN repo AS r ON r.id = n.repo_id JOIN watch AS w ON w.branch = r.branch AND (w.repo = "
-        "r.name OR w.repo IN (SELECT f.name FROM former_name AS f WHERE f.repo_id = r.id)) "
-        "WHERE n.name = ? ORDER BY w.repo, w.branch",
-        watch_from, name);
+    return read<std::vector<Watch>>([&](Database &db) {
+      return read_all<Watch>(
+          db,
+          "SELECT DISTINCT w.repo, w.branch, w.declared, w.publish, w.history FROM named_repo AS n "
+          "CROSS JOIN repo AS r ON r.id = n.repo_id CROSS JOIN watch AS w ON w.branch = r.branch "
+          "AND w.repo IN (SELECT r.name UNION ALL SELECT f.name FROM former_name AS f WHERE "
+          "f.repo_id = r.id) WHERE n.name = ? ORDER BY w.repo, w.branch",
+          watch_from, name);
+    });
   }
 
   Result<std::vector<BaseComparison>> base_comparisons(std::int64_t repo_id) override {
-    Result<std::vector<Result<BaseComparison>>> rows = find_all<Result<BaseComparison>>(
-        readers_,
-        "SELECT base, sha, base_sha, changes_json FROM base_comparison WHERE repo_id = ? ORDER BY "
-        "base",
-        base_comparison_from, repo_id);
-    if (!rows)
-      return std::unexpected(rows.error());
-    return all_or_error(std::move(*rows), "a stored comparison");
+    return read<std::vector<BaseComparison>>(
+        [&](Database &db) { return read_base_comparisons(db, repo_id); });
   }
 
   Result<void> put_base_comparisons(std::int64_t repo_id,
                                     const std::vector<BaseComparison> &comparisons) override {
-    return write(
-        [&](Database &db) { return store::put_base_comparisons(db, repo_id, comparisons); });
+    return write(repo_id, [&](Database &db) {
+      return store::put_base_comparisons(db, repo_id, comparisons);
+    });
+  }
+
+  Result<void> put_pin(std::int64_t repo_id, const std::string &sha, bool asked) override {
+    return writer_.transact(
+        [&](Database &db) { return store::put_pin(db, repo_id, sha, asked, now()); });
+  }
+
+  Result<bool> remove_pin(std::int64_t repo_id, const std::string &sha) override {
+    bool there = false;
+    Result<void> done =
+        writer_.transact([&](Database &db) { return store::remove_pin(db, repo_id, sha, there); });
+    if (!done)
+      return std::unexpected(done.error());
+    return there;
+  }
+
+  Result<std::vector<Pin>> pins() override {
+    return read<std::vector<Pin>>([](Database &db) { return read_pins(db); });
   }
 
   Result<Attempt> begin_attempt(std::int64_t repo_id, const std::string &sha) override {
     Attempt attempt;
-    Result<void> done = write([&](Database &db) {
-      Result<void> written =
-          db.run("INSERT INTO attempt (repo_id, sha, unfinished, failed, next_try_at, note) VALUES "
-                 "(?, ?, 1, 0, '', '') "
-                 "ON CONFLICT (repo_id, sha) DO UPDATE SET unfinished = unfinished + 1",
-                 {}, repo_id, sha);
-      if (!written)
-        return written;
-      return db.run(
-          attempt_columns, [&](const Statement &row) { attempt = attempt_from(sha, row); }, repo_id,
-          sha);
-    });
+    Result<void> done = writer_.transact(
+        [&](Database &db) { return store::begin_attempt(db, repo_id, sha, attempt); });
     if (!done)
       return std::unexpected(done.error());
     return attempt;
@@ -379,94 +304,77 @@ public:
 
   Result<void> fail_attempt(std::int64_t repo_id, const std::string &sha, const std::string &note,
                             const std::string &next_try_at) override {
-    return write([=](Database &db) {
-      return db.run("INSERT INTO attempt (repo_id, sha, unfinished, failed, next_try_at, note) "
-                    "VALUES (?1, ?2, 0, 1, ?3, ?4) "
-                    "ON CONFLICT (repo_id, sha) DO UPDATE SET unfinished = MAX(unfinished - 1, 0), "
-                    "failed = failed + 1, next_try_at = ?3, note = ?4",
-                    {}, repo_id, sha, next_try_at, note);
+    return write(repo_id, [&](Database &db) {
+      return store::fail_attempt(db, repo_id, sha, note, next_try_at);
     });
   }
 
   Result<void> drop_attempt(std::int64_t repo_id, const std::string &sha) override {
-    return writer_.transact([=](Database &db) {
-      Result<void> done = db.run("UPDATE attempt SET unfinished = MAX(unfinished - 1, 0) WHERE "
-                                 "repo_id = ? AND sha = ?",
-                                 {}, repo_id, sha);
-      if (done)
-        done = db.run("DELETE FROM attempt WHERE repo_id = ? AND sha = ? AND unfinished = 0 AND "
-                      "failed = 0 AND killed = 0",
-                      {}, repo_id, sha);
-      return done;
-    });
+    return writer_.transact([&](Database &db) { return store::drop_attempt(db, repo_id, sha); });
   }
 
   Result<void> count_killed_attempts() override {
-    return writer_.transact([](Database &db) {
-      return db.run("UPDATE attempt SET killed = killed + 1, unfinished = 0 WHERE unfinished > 0",
-                    {});
-    });
+    return writer_.transact([](Database &db) { return store::count_killed_attempts(db); });
   }
 
   Result<void> forget_unfinished_attempts() override {
-    return writer_.transact([](Database &db) {
-      return db.run("UPDATE attempt SET unfinished = 0, killed = 0 WHERE unfinished > 0 OR killed "
-                    "> 0",
-                    {});
-    });
+    return writer_.transact([](Database &db) { return store::forget_unfinished_attempts(db); });
   }
 
   Result<std::optional<Revision>> due_retry(std::int64_t repo_id, const std::string &now) override {
-    return find_one<Revision>(
-        readers_,
-        sql(revision_columns,
-            "WHERE repo_id = ?1 AND status = 'unreadable' AND on_branch = 1 AND sha IN (SELECT sha "
-            "FROM attempt WHERE repo_id = ?1 AND failed > 0 AND next_try_at <= ?2) ORDER BY "
-            "sequence LIMIT 1"),
-        revision_from, repo_id, now);
+    return read<std::optional<Revision>>(
+        [&](Database &db) { return read_due_retry(db, repo_id, now); });
   }
 
   Result<void> close_repo(std::int64_t repo_id, Visibility closed_or_lost, const std::string &now,
                           const std::string &modified) override {
-    return write([=](Database &db) {
-      std::vector<Repo> rows;
-      Result<void> done = db.run(
-          sql(repo_columns,
-              "WHERE r.id = ?1 OR (json_extract(r.facts_json, '$.identity') <> '' AND "
-              "json_extract(r.facts_json, '$.identity') = (SELECT json_extract(facts_json, "
-              "'$.identity') FROM repo WHERE id = ?1)) GROUP BY r.id"),
-          [&](const Statement &row) { rows.push_back(repo_from(row)); }, repo_id);
-      return done ? close_repos(db, rows, closed_or_lost, now, modified) : done;
+    return write_all([&](Database &db) -> Result<void> {
+      const Result<std::vector<Repo>> rows =
+          repo_rows(db,
+                    "WHERE r.id = ?1 OR (json_extract(r.facts_json, '$.identity') <> '' AND "
+                    "json_extract(r.facts_json, '$.identity') = (SELECT json_extract(facts_json, "
+                    "'$.identity') FROM repo WHERE id = ?1))",
+                    repo_id);
+      if (!rows)
+        return std::unexpected(rows.error());
+      return close_repos(db, *rows, closed_or_lost, now, modified);
     });
   }
 
   Result<void> open_repo(std::int64_t repo_id,
                          const std::vector<AdvisoryRecord> &stamped) override {
-    return write([&](Database &db) { return store::open_repo(db, repo_id, stamped); });
+    return write(repo_id, [&](Database &db) { return store::open_repo(db, repo_id, stamped); });
   }
 
   Result<std::vector<Tombstone>> tombstones() override {
-    return find_all<Tombstone>(
-        readers_,
-        "SELECT id, published, modified, withdrawn FROM tombstone ORDER BY modified DESC, id",
-        [](const Statement &row) {
-          return Tombstone{row.text(0), row.text(1), row.text(2), row.text(3)};
-        });
+    return read<std::vector<Tombstone>>([](Database &db) {
+      return read_all<Tombstone>(
+          db, "SELECT id, published, modified, withdrawn FROM tombstone ORDER BY modified DESC, id",
+          tombstone_from);
+    });
+  }
+
+  Result<std::optional<Tombstone>> find_tombstone(const std::string &id) override {
+    return read<std::optional<Tombstone>>([&](Database &db) {
+      return read_one<Tombstone>(
+          db, "SELECT id, published, modified, withdrawn FROM tombstone WHERE id = ?",
+          tombstone_from, id);
+    });
   }
 
   Result<bool> forget_repo(const std::string &name, const std::string &now,
                            const std::string &modified) override {
     bool known = false;
-    Result<void> done = write([&](Database &db) {
-      std::vector<Repo> rows;
-      Result<void> read = db.run(
-          sql(repo_columns, "WHERE r.name = ?1 OR r.id IN (SELECT repo_id FROM former_name WHERE "
-                            "name = ?1) GROUP BY r.id"),
-          [&](const Statement &row) { rows.push_back(repo_from(row)); }, name);
-      if (read)
-        read = db.run("DELETE FROM watch WHERE repo = ?", {}, name);
-      known = !rows.empty() || db.changes() > 0;
-      return read ? forget_repos(db, rows, now, modified) : read;
+    Result<void> done = write_all([&](Database &db) -> Result<void> {
+      const Result<std::vector<Repo>> rows = repo_rows(
+          db, "WHERE r.name = ?1 OR r.id IN (SELECT repo_id FROM former_name WHERE name = ?1)",
+          name);
+      if (!rows)
+        return std::unexpected(rows.error());
+      if (Result<void> unwatched = db.run("DELETE FROM watch WHERE repo = ?", {}, name); !unwatched)
+        return unwatched;
+      known = !rows->empty() || db.changes() > 0;
+      return forget_repos(db, *rows, now, modified);
     });
     if (!done)
       return std::unexpected(done.error());
@@ -475,109 +383,143 @@ public:
 
   Result<std::optional<Attempt>> find_attempt(std::int64_t repo_id,
                                               const std::string &sha) override {
-    return find_one<Attempt>(
-        readers_, std::string(attempt_columns),
-        [&](const Statement &row) { return attempt_from(sha, row); }, repo_id, sha);
+    return read<std::optional<Attempt>>(
+        [&](Database &db) { return read_attempt(db, repo_id, sha); });
   }
 
   Result<void> write_revision(const RevisionWrite &value) override {
-    return write([&](Database &db) { return store::write_revision(db, value, now()); });
+    return write_lines(value.repo_id, value.snapshot ? value.snapshot->facts.name : std::string(),
+                       [&](Database &db) { return store::write_revision(db, value, now()); });
   }
 
   Result<void> write_access(const AccessWrite &value) override {
-    return write([&](Database &db) { return store::write_access(db, value, now()); });
+    return write_lines(value.repo_id, value.facts.name,
+                       [&](Database &db) { return store::write_access(db, value, now()); });
   }
 
   Result<void> note_poll(std::int64_t repo_id, const std::string &at, RepoState state,
                          const std::string &note) override {
-    return writer_.transact([&](Database &db) {
+    {
+      const std::lock_guard lock(looks_mutex_);
+      looks_.erase(repo_id);
+    }
+    return write(repo_id, [&](Database &db) {
       return db.run("UPDATE repo SET last_polled = ?, state = ?, state_note = ? WHERE id = ?", {},
                     at, to_string(state), note, repo_id);
     });
   }
 
+  void note_look(std::int64_t repo_id, const std::string &at) override {
+    const std::lock_guard lock(looks_mutex_);
+    looks_[repo_id] = at;
+  }
+
   Result<std::vector<DeltaRecord>> deltas(std::int64_t repo_id, std::size_t limit) override {
-    return delta_rows(sql(delta_columns, "WHERE repo_id = ? ORDER BY serial DESC LIMIT ?"), repo_id,
-                      static_cast<std::int64_t>(limit));
+    return read<std::vector<DeltaRecord>>(
+        [&](Database &db) { return read_deltas(db, repo_id, limit); });
   }
 
   Result<std::vector<DeltaRecord>> deltas_since(std::int64_t serial, std::size_t limit) override {
-    return delta_rows(sql(delta_columns, "WHERE serial > ? ORDER BY serial LIMIT ?"), serial,
-                      static_cast<std::int64_t>(limit));
+    return read<std::vector<DeltaRecord>>(
+        [&](Database &db) { return read_deltas_since(db, serial, limit); });
+  }
+
+  Result<std::vector<DeltaRecord>> deltas_at(std::int64_t repo_id,
+                                             const std::string &sha) override {
+    return read<std::vector<DeltaRecord>>(
+        [&](Database &db) { return read_deltas_at(db, repo_id, sha); });
   }
 
   Result<std::optional<DeltaRecord>> delta_to(std::int64_t repo_id,
                                               const std::string &sha) override {
-    Result<std::vector<DeltaRecord>> rows = delta_rows(
-        sql(delta_columns,
-            "WHERE repo_id = ? AND to_sha = ? AND from_sha <> to_sha ORDER BY serial DESC LIMIT 1"),
-        repo_id, sha);
+    Result<std::vector<DeltaRecord>> rows = deltas_at(repo_id, sha);
     if (!rows)
       return std::unexpected(rows.error());
-    if (rows->empty())
-      return std::optional<DeltaRecord>();
-    return std::optional<DeltaRecord>(std::move(rows->front()));
+    for (DeltaRecord &record : *rows)
+      if (record.delta.from != record.delta.to)
+        return std::optional<DeltaRecord>(std::move(record));
+    return std::optional<DeltaRecord>();
+  }
+
+  Result<std::vector<DeltaRecord>> newest_deltas(const std::function<bool(std::int64_t)> &take,
+                                                 std::size_t limit) override {
+    return read<std::vector<DeltaRecord>>(
+        [&](Database &db) { return read_newest_deltas(db, take, limit); });
+  }
+
+  Result<std::int64_t> newest_serial() override {
+    return read<std::int64_t>([](Database &db) { return read_newest_serial(db); });
   }
 
   Result<std::vector<AdvisoryRecord>> advisories() override {
-    return advisory_rows("SELECT advisory_json, osv_json FROM advisory ORDER BY modified DESC, id");
+    return read<std::vector<AdvisoryRecord>>([](Database &db) { return read_advisories(db); });
+  }
+
+  Result<std::vector<OwnedAdvisory>>
+  newest_advisories(const std::function<bool(std::int64_t)> &take, std::size_t limit) override {
+    return read<std::vector<OwnedAdvisory>>(
+        [&](Database &db) { return read_newest_advisories(db, take, limit); });
+  }
+
+  Result<std::string> open_since(std::int64_t repo_id) override {
+    return read<std::string>([&](Database &db) { return read_open_since(db, repo_id); });
   }
 
   Result<std::vector<AdvisoryRecord>> advisories_of(std::int64_t repo_id) override {
-    return advisory_rows(
-        "SELECT advisory_json, osv_json FROM advisory WHERE repo_id = ? ORDER BY modified DESC, id",
-        repo_id);
+    return read<std::vector<AdvisoryRecord>>(
+        [&](Database &db) { return read_advisories_of(db, repo_id); });
   }
 
   Result<std::optional<AdvisoryRecord>> find_advisory(const std::string &id) override {
-    Result<std::vector<AdvisoryRecord>> rows =
-        advisory_rows("SELECT advisory_json, osv_json FROM advisory WHERE id = ?", id);
-    if (!rows)
-      return std::unexpected(rows.error());
-    if (rows->empty())
+    Result<std::optional<OwnedAdvisory>> found = find_owned_advisory(id);
+    if (!found)
+      return std::unexpected(found.error());
+    if (!*found)
       return std::optional<AdvisoryRecord>();
-    return std::optional<AdvisoryRecord>(std::move(rows->front()));
+    return std::optional<AdvisoryRecord>(std::move((*found)->record));
+  }
+
+  Result<std::optional<OwnedAdvisory>> find_owned_advisory(const std::string &id) override {
+    return read<std::optional<OwnedAdvisory>>([&](Database &db) { return read_advisory(db, id); });
   }
 
   Result<std::vector<Advisory>> held_advisories(std::int64_t repo_id) override {
-    Result<std::vector<Result<Advisory>>> rows = find_all<Result<Advisory>>(
-        readers_,
-        "SELECT advisory_json FROM held_advisory WHERE repo_id = ? ORDER BY held_until, id",
-        [](const Statement &row) {
-          return advisory_from_json(Json::parse(row.text(0), nullptr, false));
-        },
-        repo_id);
-    if (!rows)
-      return std::unexpected(rows.error());
-    return all_or_error(std::move(*rows), "a held advisory");
+    return read<std::vector<Advisory>>([&](Database &db) { return read_held(db, repo_id); });
   }
 
   Result<void> write_advisories(std::int64_t repo_id,
                                 const std::vector<AdvisoryRecord> &advisories) override {
-    return write([&](Database &db) { return put_advisories(db, repo_id, advisories); });
+    return write(repo_id, [&](Database &db) { return put_advisories(db, repo_id, advisories); });
   }
 
   Result<std::string> greatest_modified() override {
-    Result<std::optional<std::string>> found =
-        find_one<std::string>(readers_,
-                              "SELECT MAX(COALESCE((SELECT MAX(modified) FROM advisory), ''), "
-                              "COALESCE((SELECT MAX(modified) FROM tombstone), ''))",
-                              [](const Statement &row) { return row.text(0); });
-    if (!found)
-      return std::unexpected(found.error());
-    return found->value_or("");
+    return read<std::string>([](Database &db) -> Result<std::string> {
+      std::string greatest;
+      for (const char *table : {"advisory", "tombstone"}) {
+        Result<void> done =
+            db.run(fmt::format("SELECT modified FROM {} ORDER BY modified DESC LIMIT 1", table),
+                   [&](const Statement &row) { greatest = std::max(greatest, row.text(0)); });
+        if (!done)
+          return std::unexpected(done.error());
+      }
+      return greatest;
+    });
   }
 
-  std::int64_t generation() override { return generation_.load(); }
+  std::int64_t generation() override { return generations_.now(); }
+  std::int64_t generation_of(std::int64_t repo_id) override { return generations_.of(repo_id); }
+  Touched touched_since(std::int64_t generation) override { return generations_.since(generation); }
 
   Result<std::optional<std::string>> get_note(const std::string &key) override {
-    return find_one<std::string>(
-        readers_, "SELECT value FROM note WHERE key = ?",
-        [](const Statement &row) { return row.text(0); }, key);
+    return read<std::optional<std::string>>([&](Database &db) {
+      return read_one<std::string>(
+          db, "SELECT value FROM note WHERE key = ?",
+          [](const Statement &row) -> Result<std::string> { return row.text(0); }, key);
+    });
   }
 
   Result<void> put_note(const std::string &key, const std::string &value) override {
-    return writer_.transact([=](Database &db) {
+    return writer_.transact([&](Database &db) {
       return db.run("INSERT INTO note (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET "
                     "value = ?2",
                     {}, key, value);
@@ -585,7 +527,12 @@ public:
   }
 
   Result<void> copy_to(const std::string &path) override {
-    return readers_.read([&](Database &db) { return db.copy_to(path); });
+    return readers_.read([&](Database &db) { return back_up(db, path); });
+  }
+
+  std::string damage() override {
+    const std::lock_guard lock(damage_mutex_);
+    return damage_;
   }
 
   void close() override { writer_.stop(); }
@@ -593,12 +540,81 @@ public:
 private:
   std::string now() const { return format_time(clock_()); }
 
-  /// A write after which what is served may differ.
-  Result<void> write(std::function<Result<void>(Database &)> work) {
+  /// What `work` (Database -> Result<T>) gives on a connection of its own.
+  template <class T, class Work> Result<T> read(Work work) {
+    Result<T> value{};
+    Result<void> done = readers_.read([&](Database &db) -> Result<void> {
+      value = work(db);
+      return {};
+    });
+    if (!done)
+      value = std::unexpected(done.error());
+    if (!value && is_damage(value.error())) {
+      const std::lock_guard lock(damage_mutex_);
+      if (damage_.empty())
+        damage_ = value.error().message;
+    }
+    return value;
+  }
+
+  template <class... Values>
+  Result<std::optional<Repo>> one_repo(std::string_view where, const Values &...values) {
+    return read<std::optional<Repo>>([&](Database &db) {
+      return read_one<Repo>(
+          db, sql(repo_columns, where), [&](const Statement &row) { return repo_from(db, row); },
+          values...);
+    });
+  }
+
+  /// A write after which what is served of one repo may differ.
+  Result<void> write(std::int64_t repo_id, Writer::Work work) {
     Result<void> done = writer_.transact(std::move(work));
     if (done)
-      ++generation_;
+      generations_.touch({repo_id});
     return done;
+  }
+
+  /// A write after which the repo may have another name, which others had or have.
+  Result<void> write_lines(std::int64_t repo_id, const std::string &name, Writer::Work work) {
+    std::vector<std::int64_t> touched{repo_id};
+    Result<void> done = writer_.transact([&](Database &db) {
+      Result<void> written = work(db);
+      return written && !name.empty() ? add_lines_of(db, name, touched) : written;
+    });
+    if (done)
+      generations_.touch(touched);
+    return done;
+  }
+
+  /// A write after which all that is served may differ.
+  Result<void> write_all(Writer::Work work) {
+    Result<void> done = writer_.transact(std::move(work));
+    if (done)
+      generations_.touch({});
+    return done;
+  }
+
+  static Result<void> add_lines_of(Database &db, const std::string &name,
+                                   std::vector<std::int64_t> &ids) {
+    return db.run(
+        "SELECT id FROM repo WHERE name = ?1 UNION SELECT repo_id FROM former_name WHERE name = ?1",
+        [&](const Statement &row) {
+          if (std::ranges::find(ids, row.number(0)) == ids.end())
+            ids.push_back(row.number(0));
+        },
+        name);
+  }
+
+  template <class... Values>
+  static Result<std::vector<Repo>> repo_rows(Database &db, std::string_view where,
+                                             const Values &...values) {
+    return read_all<Repo>(
+        db, sql(repo_columns, where), [&](const Statement &row) { return repo_from(db, row); },
+        values...);
+  }
+
+  static Result<Tombstone> tombstone_from(const Statement &row) {
+    return Tombstone{row.text(0), row.text(1), row.text(2), row.text(3)};
   }
 
   static Result<void> insert_watch(Database &db, const Watch &watch) {
@@ -609,77 +625,67 @@ private:
         {}, watch.repo, watch.branch, watch.declared, watch.publish, watch.history);
   }
 
-  static Result<void> read_content(Database &db, const std::string &content_id, FilePart part,
-                                   std::optional<std::string> &found) {
-    return db.run(
-        "SELECT t.zstd FROM content AS c JOIN text AS t ON t.digest = c.digest WHERE c.content_id "
-        "= ? AND c.part = ?",
-        [&](const Statement &row) { found = decompress(row.blob(0), largest_text); }, content_id,
-        to_string(part));
-  }
-
-  static Result<void> fill_contents(Database &db, Snapshot &snapshot) {
-    for (auto at = snapshot.contents.begin(); at != snapshot.contents.end();) {
-      const FileEntry *file = find_file(snapshot, at->first);
-      std::optional<std::string> bytes;
-      if (file != nullptr && at->second.problem.empty()) {
-        if (Result<void> read = read_content(db, file->content_id(), at->second.part, bytes); !read)
-          return read;
-      }
-      if (bytes)
-        at->second.bytes = std::make_shared<const std::string>(std::move(*bytes));
-      const bool keep = at->second.bytes || !at->second.problem.empty();
-      at = keep ? std::next(at) : snapshot.contents.erase(at);
+  /// The times of the looks since the last call, in one transaction.
+  Result<void> write_looks(Database &db) {
+    std::map<std::int64_t, std::string> looks;
+    {
+      const std::lock_guard lock(looks_mutex_);
+      looks.swap(looks_);
     }
-    return {};
+    if (looks.empty())
+      return {};
+    return in_transaction(db, [&](Database &inside) {
+      Result<void> done;
+      for (const auto &[repo_id, at] : looks)
+        if (done)
+          done = inside.run("UPDATE repo SET last_polled = ? WHERE id = ?", {}, at, repo_id);
+      return done;
+    });
   }
 
-  template <class... Values>
-  Result<std::vector<DeltaRecord>> delta_rows(const std::string &query, const Values &...values) {
-    Result<std::vector<Result<DeltaRecord>>> rows =
-        find_all<Result<DeltaRecord>>(readers_, query, delta_record_from, values...);
-    if (!rows)
-      return std::unexpected(rows.error());
-    return all_or_error(std::move(*rows), "a stored delta");
-  }
-
-  template <class... Values>
-  Result<std::vector<AdvisoryRecord>> advisory_rows(const std::string &query,
-                                                    const Values &...values) {
-    Result<std::vector<Result<AdvisoryRecord>>> rows =
-        find_all<Result<AdvisoryRecord>>(readers_, query, advisory_record_from, values...);
-    if (!rows)
-      return std::unexpected(rows.error());
-    return all_or_error(std::move(*rows), "a stored advisory");
-  }
-
+  std::mutex damage_mutex_;
+  std::string damage_;
+  std::mutex looks_mutex_;
+  std::map<std::int64_t, std::string> looks_; ///< times by repo, not written yet
+  Generations generations_;
   Readers readers_;
   Writer writer_;
   std::function<TimePoint()> clock_;
-  std::atomic<std::int64_t> generation_ = 1;
 };
+
+Result<std::unique_ptr<Store>> open_read_only(StoreOptions options) {
+  const Result<std::unique_ptr<Database>> database = Database::open(options.path, true);
+  if (!database)
+    return std::unexpected(database.error());
+  const Result<std::int64_t> version = version_of(**database);
+  if (!version)
+    return std::unexpected(version.error());
+  if (*version != newest_version())
+    return fail(Errc::bad_input,
+                fmt::format("{}: it has schema {}, and this headwater reads schema {}: {}; the "
+                            "file was left as it is",
+                            options.path, *version, newest_version(),
+                            *version < newest_version()
+                                ? "use the version that its daemon runs, or restart the daemon "
+                                  "with this one, which brings it up to date and keeps a copy"
+                                : "install the version that its daemon runs"));
+  return std::make_unique<SqliteStore>(std::move(options), nullptr);
+}
 
 } // namespace
 
 Result<std::unique_ptr<Store>> Store::open(StoreOptions options) {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(options.path).parent_path();
-  if (!folder.empty())
-    std::filesystem::create_directories(folder, error);
-  if (error)
-    return fail(Errc::bad_input, fmt::format("{}: the state folder cannot be made ({}): name "
-                                             "another in [state] folder, or give this user "
-                                             "the right to write there",
-                                             folder.string(), error.message()));
+  if (options.read_only)
+    return open_read_only(std::move(options));
+  if (Result<void> ready = prepare_place(options.path); !ready)
+    return std::unexpected(ready.error());
   Result<std::unique_ptr<Database>> database = Database::open(options.path, false);
   if (!database)
     return std::unexpected(database.error());
   // A database of a newer version is refused before anything touches the file.
-  Result<void> ready = (*database)->run("PRAGMA foreign_keys = ON", {});
-  if (ready)
-    ready = migrate(**database);
+  Result<void> ready = migrate(**database);
   for (const char *pragma :
-       {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL",
+       {"PRAGMA foreign_keys = ON", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL",
         "PRAGMA wal_autocheckpoint = 1000", "PRAGMA journal_size_limit = 16777216"}) {
     if (ready)
       ready = (*database)->run(pragma, {});
@@ -687,8 +693,8 @@ Result<std::unique_ptr<Store>> Store::open(StoreOptions options) {
   if (!ready)
     return std::unexpected(ready.error());
   (*database)->set_fault(std::move(options.fault));
-  return std::make_unique<SqliteStore>(options.path, std::move(*database),
-                                       std::move(options.clock));
+  (*database)->set_observer(options.observe);
+  return std::make_unique<SqliteStore>(std::move(options), std::move(*database));
 }
 
 } // namespace headwater::store

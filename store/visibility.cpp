@@ -1,6 +1,7 @@
 // Who may see what: a repo that closes leaves the ids of its public records, one that is forgotten
 // leaves nothing else.
 
+#include "store/read.hpp"
 #include "store/rows.hpp"
 #include "store/write.hpp"
 
@@ -8,12 +9,13 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace headwater::store {
 namespace {
 
-constexpr std::size_t largest_tree = 256U << 20U;
+bool tells_gone(const Advisory &advisory) {
+  return !advisory.kinds.empty() && advisory.kinds.front() == "access.gone";
+}
 
 /// Ids of the records of a row that anybody could read until now. Of a lost repo that is only what
 /// says that it is gone.
@@ -22,26 +24,58 @@ Result<void> bury(Database &db, const Repo &row, std::int64_t kept_under, const 
   const bool all = row.publish || row.visibility == Visibility::open;
   if (!all && row.visibility != Visibility::lost)
     return {};
-  return db.run("INSERT OR IGNORE INTO tombstone (id, repo_id, published, modified, withdrawn) "
-                "SELECT id, ?2, COALESCE(json_extract(advisory_json, '$.published'), ''), ?3, ?4 "
-                "FROM advisory WHERE repo_id = ?1 AND (?5 OR json_extract(advisory_json, "
-                "'$.kinds[0]') = 'access.gone')",
-                {}, row.id, kept_under, modified, now, all);
+  const Result<std::vector<AdvisoryRecord>> records = read_advisories_of(db, row.id);
+  if (!records)
+    return std::unexpected(records.error());
+  for (const auto &[advisory, osv] : *records) {
+    if (!all && !tells_gone(advisory))
+      continue;
+    Result<void> done = db.run("INSERT OR IGNORE INTO tombstone (id, repo_id, published, modified, "
+                               "withdrawn) VALUES (?, ?, ?, ?, ?)",
+                               {}, advisory.id, kept_under, advisory.published, modified, now);
+    if (!done)
+      return done;
+  }
+  return {};
+}
+
+/// What says that the repo is gone is no longer withdrawn.
+Result<void> unbury_gone(Database &db, std::int64_t repo_id) {
+  const Result<std::vector<AdvisoryRecord>> records = read_advisories_of(db, repo_id);
+  if (!records)
+    return std::unexpected(records.error());
+  for (const auto &[advisory, osv] : *records) {
+    if (!tells_gone(advisory))
+      continue;
+    Result<void> done =
+        db.run("DELETE FROM tombstone WHERE repo_id = ? AND id = ?", {}, repo_id, advisory.id);
+    if (!done)
+      return done;
+  }
+  return {};
 }
 
 /// Content ids that a stored tree names.
 Result<std::set<std::string>> named_by_trees(Database &db, const std::string &where) {
   std::set<std::string> ids;
+  Result<void> decoded;
   Result<void> done = db.run(
-      "SELECT DISTINCT t.digest, t.zstd FROM text AS t JOIN revision AS v ON v.tree_digest = "
-      "t.digest WHERE " +
-          where,
-      [&](const Statement &row) {
+      "SELECT repo_id, sha, tree FROM revision_tree WHERE " + where, [&](const Statement &row) {
+        if (!decoded)
+          return;
         Snapshot snapshot;
-        tree_from_text(decompress(row.blob(1), largest_tree).value_or(""), snapshot);
+        const Result<std::string> tree = decompress(row.blob(2));
+        decoded =
+            tree ? tree_from_text(*tree, snapshot) : Result<void>(std::unexpected(tree.error()));
+        if (!decoded)
+          decoded =
+              undecodable(db, "revision_tree", fmt::format("({}, {})", row.number(0), row.text(1)),
+                          decoded.error());
         for (const FileEntry &file : snapshot.files)
           ids.insert(file.content_id());
       });
+  if (done)
+    done = decoded;
   if (!done)
     return std::unexpected(done.error());
   return ids;
@@ -61,10 +95,7 @@ Result<void> close_repos(Database &db, const std::vector<Repo> &rows, Visibility
                     row.id);
     // What says that it is gone is told for as long as it is lost.
     if (done && closed_or_lost == Visibility::lost && row.visibility == Visibility::open)
-      done = db.run("DELETE FROM tombstone WHERE repo_id = ?1 AND id IN (SELECT id FROM advisory "
-                    "WHERE repo_id = ?1 AND json_extract(advisory_json, '$.kinds[0]') = "
-                    "'access.gone')",
-                    {}, row.id);
+      done = unbury_gone(db, row.id);
   }
   return done;
 }
@@ -91,17 +122,18 @@ Result<void> forget_repos(Database &db, const std::vector<Repo> &rows, const std
       done = db.run("UPDATE tombstone SET repo_id = 0 WHERE repo_id = ?", {}, row.id);
     if (!done)
       return done;
-    Result<std::set<std::string>> named = named_by_trees(db, fmt::format("v.repo_id = {}", row.id));
+    Result<std::set<std::string>> named = named_by_trees(db, fmt::format("repo_id = {}", row.id));
     if (!named)
       return std::unexpected(named.error());
     ids.merge(*named);
   }
   std::vector<std::string> digests;
+  std::set<std::string> plans;
   for (const Repo &row : rows) {
     if (done)
       done = db.run(
-          "SELECT tree_digest FROM revision WHERE repo_id = ? AND tree_digest IS NOT NULL",
-          [&](const Statement &found) { digests.push_back(found.text(0)); }, row.id);
+          "SELECT DISTINCT plan FROM revision WHERE repo_id = ? AND plan IS NOT NULL",
+          [&](const Statement &found) { plans.insert(found.blob(0)); }, row.id);
     for (const char *table : {"confirm", "backfill", "open"})
       if (done)
         done = db.run("DELETE FROM note WHERE key = ?", {}, fmt::format("{}/{}", table, row.id));
@@ -125,7 +157,7 @@ Result<void> forget_repos(Database &db, const std::vector<Repo> &rows, const std
       continue;
     done = db.run(
         "SELECT digest FROM content WHERE content_id = ?",
-        [&](const Statement &found) { digests.push_back(found.text(0)); }, id);
+        [&](const Statement &found) { digests.push_back(found.blob(0)); }, id);
     if (done)
       done = db.run("DELETE FROM content WHERE content_id = ?", {}, id);
   }
@@ -133,8 +165,13 @@ Result<void> forget_repos(Database &db, const std::vector<Repo> &rows, const std
     if (done)
       done =
           db.run("DELETE FROM text WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM content WHERE "
-                 "digest = ?1) AND NOT EXISTS (SELECT 1 FROM revision WHERE tree_digest = ?1)",
-                 {}, digest);
+                 "digest = ?1)",
+                 {}, Database::Blob{digest});
+  for (const std::string &plan : plans)
+    if (done)
+      done = db.run("DELETE FROM document WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM revision "
+                    "WHERE plan = ?1)",
+                    {}, Database::Blob{plan});
   return done;
 }
 

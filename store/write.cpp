@@ -1,6 +1,5 @@
 #include "store/write.hpp"
 
-#include "schemas/digest.hpp"
 #include "store/rows.hpp"
 
 #include <algorithm>
@@ -17,14 +16,31 @@ std::string dump(const OrderedJson &json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Result<std::string> put_text(Database &db, std::string_view bytes) {
-  std::string digest = sha256_hex(bytes);
+/// Keeps bytes once in a table of digest and zstd; gives their digest.
+Result<std::string> put_document(Database &db, std::string_view bytes) {
+  std::string digest = digest_of(bytes);
   bool there = false;
   Result<void> done = db.run(
-      "SELECT 1 FROM text WHERE digest = ?", [&](const Statement &) { there = true; }, digest);
+      "SELECT 1 FROM document WHERE digest = ?", [&](const Statement &) { there = true; },
+      Database::Blob{digest});
   if (done && !there)
-    done = db.run("INSERT INTO text (digest, size, zstd) VALUES (?, ?, ?)", {}, digest,
-                  static_cast<std::int64_t>(bytes.size()), Database::Blob{compress(bytes)});
+    done = db.run("INSERT INTO document (digest, zstd) VALUES (?, ?)", {}, Database::Blob{digest},
+                  Database::Blob{compress(bytes)});
+  if (!done)
+    return std::unexpected(done.error());
+  return digest;
+}
+
+Result<std::string> put_text(Database &db, std::string_view bytes) {
+  std::string digest = digest_of(bytes);
+  bool there = false;
+  Result<void> done = db.run(
+      "SELECT 1 FROM text WHERE digest = ?", [&](const Statement &) { there = true; },
+      Database::Blob{digest});
+  if (done && !there)
+    done =
+        db.run("INSERT INTO text (digest, size, zstd) VALUES (?, ?, ?)", {}, Database::Blob{digest},
+               static_cast<std::int64_t>(bytes.size()), Database::Blob{compress(bytes)});
   if (!done)
     return std::unexpected(done.error());
   return digest;
@@ -47,52 +63,32 @@ Result<void> put_contents(Database &db, const Snapshot &snapshot) {
     const Result<std::string> digest = put_text(db, *content.bytes);
     if (!digest)
       return std::unexpected(digest.error());
-    done =
-        db.run("INSERT INTO content (content_id, part, digest, size) VALUES (?, ?, ?, ?)", {},
-               file->content_id(), part, *digest, static_cast<std::int64_t>(content.bytes->size()));
+    done = db.run("INSERT INTO content (content_id, part, digest, size) VALUES (?, ?, ?, ?)", {},
+                  file->content_id(), part, Database::Blob{*digest},
+                  static_cast<std::int64_t>(content.bytes->size()));
     if (!done)
       return done;
   }
   return {};
 }
 
-/// Makes the head's large contents the ones that are kept and drops those that no head needs any
-/// more.
+/// Makes the head's large contents the ones that are kept and drops those of the head before it
+/// that nobody needs any more.
 Result<void> keep_large_of_head(Database &db, std::int64_t repo_id, const Snapshot &snapshot) {
-  Result<void> done = db.run("DELETE FROM large_of_head WHERE repo_id = ?", {}, repo_id);
-  for (const auto &[path, content] : snapshot.contents) {
-    if (!done)
-      return done;
-    const FileEntry *file = find_file(snapshot, path);
-    if (file == nullptr || !content.bytes ||
-        static_cast<std::int64_t>(content.bytes->size()) <= large_text_bytes)
-      continue;
-    done =
-        db.run("INSERT OR IGNORE INTO large_of_head (repo_id, content_id, part) VALUES (?, ?, ?)",
-               {}, repo_id, file->content_id(), to_string(content.part));
-  }
-  if (!done)
-    return done;
-  std::vector<std::string> digests;
-  done = db.run(
-      "SELECT DISTINCT digest FROM content WHERE size > ? AND NOT EXISTS (SELECT 1 FROM "
-      "large_of_head AS l "
-      "WHERE l.content_id = content.content_id AND l.part = content.part)",
-      [&](const Statement &row) { digests.push_back(row.text(0)); }, large_text_bytes);
-  if (!done || digests.empty())
-    return done;
-  done =
-      db.run("DELETE FROM content WHERE size > ? AND NOT EXISTS (SELECT 1 FROM large_of_head AS l "
-             "WHERE l.content_id = content.content_id AND l.part = content.part)",
-             {}, large_text_bytes);
-  for (const std::string &digest : digests) {
-    if (!done)
-      return done;
-    done = db.run("DELETE FROM text WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM content WHERE "
-                  "digest = ?1) "
-                  "AND NOT EXISTS (SELECT 1 FROM revision WHERE tree_digest = ?1)",
-                  {}, digest);
-  }
+  std::vector<LargeContent> before;
+  Result<void> done = db.run(
+      "SELECT content_id, part FROM large_of_head WHERE repo_id = ?",
+      [&](const Statement &row) { before.push_back({row.text(0), row.text(1)}); }, repo_id);
+  if (done)
+    done = db.run("DELETE FROM large_of_head WHERE repo_id = ?", {}, repo_id);
+  for (const LargeContent &content : large_contents(snapshot))
+    if (done)
+      done =
+          db.run("INSERT OR IGNORE INTO large_of_head (repo_id, content_id, part) VALUES (?, ?, ?)",
+                 {}, repo_id, content.content_id, content.part);
+  for (const LargeContent &content : before)
+    if (done)
+      done = drop_unneeded(db, content);
   return done;
 }
 
@@ -117,11 +113,13 @@ std::string advisory_of(const Delta &delta, const std::vector<AdvisoryRecord> &r
 Result<void> put_delta(Database &db, std::int64_t repo_id, const Delta &delta,
                        const std::vector<AdvisoryRecord> &advisories, const std::string &now) {
   Result<void> done = db.run(
-      "INSERT INTO delta (repo_id, from_sha, to_sha, date, delta_json, recorded_at, advisory_id) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (repo_id, from_sha, to_sha, date) DO UPDATE SET "
-      "delta_json = excluded.delta_json, advisory_id = excluded.advisory_id",
-      {}, repo_id, delta.from, delta.to, delta.date, dump(to_json(delta)), now,
-      advisory_of(delta, advisories));
+      "INSERT INTO delta (repo_id, to_sha, from_sha, date, level, impact, recorded_at, "
+      "advisory_id, delta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (repo_id, to_sha, "
+      "from_sha, date) DO UPDATE SET level = excluded.level, impact = excluded.impact, delta = "
+      "excluded.delta, advisory_id = excluded.advisory_id",
+      {}, repo_id, delta.to, delta.from, delta.date, headwater::to_string(level_of(delta.changes)),
+      headwater::to_string(impact_of(delta.changes)), now, advisory_of(delta, advisories),
+      Database::Blob{compress(dump(to_json(delta)))});
   if (!done)
     return done;
   const bool moved = std::ranges::any_of(
@@ -185,32 +183,37 @@ Result<void> put_revision_row(Database &db, const RevisionWrite &write) {
     if (!done)
       return done;
   }
-  std::string facts = "{}";
-  Result<std::string> tree = std::string();
-  if (write.snapshot) {
-    facts = facts_to_text(write.snapshot->facts);
-    tree = put_text(db, tree_to_text(*write.snapshot));
-    if (!tree)
-      return std::unexpected(tree.error());
-  }
-  const auto put = [&](const auto &tree_digest) {
+  Result<std::string> plan = std::string();
+  if (!revision.plan_json.empty())
+    plan = put_document(db, revision.plan_json);
+  if (!plan)
+    return std::unexpected(plan.error());
+  const auto put = [&](const auto &plan_digest) {
     return db.run("INSERT INTO revision (repo_id, sequence, sha, title, date, status, note, "
-                  "on_branch, plan_json, fact_hash, "
-                  "subject_hashes_json, facts_json, tree_digest, delta_level, change_count) VALUES "
-                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                  "on_branch, has_tree, fact_hash, plan, delta_level, change_count) VALUES "
+                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
                   "ON CONFLICT (repo_id, sha) DO UPDATE SET status = excluded.status, note = "
-                  "excluded.note, on_branch = excluded.on_branch, "
-                  "plan_json = excluded.plan_json, fact_hash = excluded.fact_hash, "
-                  "subject_hashes_json = excluded.subject_hashes_json, "
-                  "facts_json = excluded.facts_json, tree_digest = excluded.tree_digest, "
+                  "excluded.note, on_branch = excluded.on_branch, has_tree = excluded.has_tree, "
+                  "fact_hash = excluded.fact_hash, plan = excluded.plan, "
                   "delta_level = excluded.delta_level, "
                   "change_count = excluded.change_count",
                   {}, write.repo_id, sequence, revision.sha, revision.title, revision.date,
-                  to_string(revision.status), revision.note, revision.on_branch, revision.plan_json,
-                  revision.fact_hash, revision.subject_hashes_json, facts, tree_digest,
+                  to_string(revision.status), revision.note, revision.on_branch,
+                  write.snapshot != nullptr, revision.fact_hash, plan_digest,
                   headwater::to_string(revision.delta_level), revision.change_count);
   };
-  return write.snapshot ? put(*tree) : put(nullptr);
+  done = plan->empty() ? put(nullptr) : put(Database::Blob{*plan});
+  if (!done)
+    return done;
+  if (!write.snapshot)
+    return db.run("DELETE FROM revision_tree WHERE repo_id = ? AND sha = ?", {}, write.repo_id,
+                  revision.sha);
+  return db.run("INSERT INTO revision_tree (repo_id, sha, tree, hashes) VALUES (?, ?, ?, ?) ON "
+                "CONFLICT (repo_id, sha) DO UPDATE SET tree = excluded.tree, hashes = "
+                "excluded.hashes",
+                {}, write.repo_id, revision.sha,
+                Database::Blob{compress(tree_to_text(*write.snapshot))},
+                Database::Blob{compress(revision.subject_hashes_json)});
 }
 
 /// What was read needs no attempt any more; what could not be read is tried again later.
@@ -279,6 +282,39 @@ Result<void> put_digests(Database &db, std::int64_t repo_id, const Snapshot &sna
 
 } // namespace
 
+std::vector<LargeContent> large_contents(const Snapshot &snapshot) {
+  std::vector<LargeContent> large;
+  for (const auto &[path, content] : snapshot.contents) {
+    const FileEntry *file = find_file(snapshot, path);
+    if (file != nullptr && content.bytes &&
+        static_cast<std::int64_t>(content.bytes->size()) > large_text_bytes)
+      large.push_back({file->content_id(), std::string(to_string(content.part))});
+  }
+  return large;
+}
+
+Result<void> drop_unneeded(Database &db, const LargeContent &content) {
+  bool needed = false;
+  Result<void> done = db.run(
+      "SELECT 1 FROM large_of_head WHERE content_id = ?1 AND part = ?2 UNION ALL SELECT 1 FROM "
+      "large_of_pin WHERE content_id = ?1 AND part = ?2 LIMIT 1",
+      [&](const Statement &) { needed = true; }, content.content_id, content.part);
+  if (!done || needed)
+    return done;
+  std::string digest;
+  done = db.run(
+      "SELECT digest FROM content WHERE content_id = ? AND part = ?",
+      [&](const Statement &row) { digest = row.blob(0); }, content.content_id, content.part);
+  if (done)
+    done = db.run("DELETE FROM content WHERE content_id = ? AND part = ?", {}, content.content_id,
+                  content.part);
+  if (done)
+    done = db.run("DELETE FROM text WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM content WHERE "
+                  "digest = ?1)",
+                  {}, Database::Blob{digest});
+  return done;
+}
+
 Result<void> put_advisories(Database &db, std::int64_t repo_id,
                             const std::vector<AdvisoryRecord> &records) {
   for (const AdvisoryRecord &record : records) {
@@ -289,14 +325,14 @@ Result<void> put_advisories(Database &db, std::int64_t repo_id,
       continue;
     }
     Result<void> done = db.run(
-        "INSERT INTO advisory (id, repo_id, state, level, withdrawn, modified, advisory_json, "
-        "osv_json) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
-        "level = excluded.level, withdrawn = excluded.withdrawn, modified = excluded.modified, "
-        "advisory_json = excluded.advisory_json, osv_json = excluded.osv_json",
+        "INSERT INTO advisory (id, repo_id, state, level, withdrawn, modified, substance_at, "
+        "record) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = "
+        "excluded.state, level = excluded.level, withdrawn = excluded.withdrawn, modified = "
+        "excluded.modified, substance_at = excluded.substance_at, record = excluded.record",
         {}, advisory.id, repo_id, headwater::to_string(advisory.state),
         headwater::to_string(advisory.level), !advisory.withdrawn.empty(), advisory.modified,
-        dump(to_json(advisory)), record.osv_json);
+        advisory.substance_at,
+        Database::Blob{compress(dump(to_json(advisory)) + std::string(1, '\0') + record.osv_json)});
     if (done)
       done = release(db, repo_id, advisory);
     if (!done)
@@ -352,7 +388,12 @@ Result<void> write_revision(Database &db, const RevisionWrite &write, const std:
     done = db.run(
         "SELECT head FROM repo WHERE id = ?",
         [&](const Statement &row) { is_head = row.text(0) == write.revision.sha; }, write.repo_id);
-  // A revision that is read late, behind newer ones, leaves what is known of the repo as it is.
+  // A revision that is read late, behind newer ones, leaves what is known of the repo as it is, and
+  // no large text behind.
+  if (done && !is_head && write.snapshot)
+    for (const LargeContent &content : large_contents(*write.snapshot))
+      if (done)
+        done = drop_unneeded(db, content);
   if (!done || !is_head || !write.snapshot)
     return done;
   done = put_facts(db, write.repo_id, write.snapshot->facts);

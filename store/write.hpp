@@ -4,11 +4,22 @@
 #include "store/sqlite.hpp"
 
 #include <string>
+#include <vector>
 
 namespace headwater::store {
 
-/// Texts over this are kept only while a head needs them (DESIGN.md rule 7).
+/// Texts over this are kept only while a head or a pin needs them (DESIGN.md rule 7).
 inline constexpr std::int64_t large_text_bytes = 1 << 20;
+
+/// A content that is kept only while a head or a pin needs it.
+struct LargeContent {
+  std::string content_id;
+  std::string part;
+};
+/// Those of a snapshot whose bytes are there.
+std::vector<LargeContent> large_contents(const Snapshot &snapshot);
+/// Drops one of them when nobody needs it, with its text when nothing else has the same bytes.
+Result<void> drop_unneeded(Database &database, const LargeContent &content);
 
 /// The writes of one step, inside the caller's transaction. Doing one again changes nothing.
 Result<void> write_revision(Database &database, const RevisionWrite &write, const std::string &now);

@@ -44,7 +44,8 @@ Result<std::unique_ptr<store::Store>> open_store(const service::Config &config) 
     return fail(
         Errc::bad_input,
         fmt::format("{}: there is no database: has `headwater serve` run with this config?", path));
-  return store::Store::open({path, now});
+  // Beside a daemon that may be running: nothing of its database is changed.
+  return store::Store::open({.path = path, .clock = now, .read_only = true});
 }
 
 } // namespace

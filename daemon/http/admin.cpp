@@ -112,7 +112,10 @@ net::Handler make_admin(store::Store &store, AdminOptions options) {
     if (path == "/healthz")
       return json_answer(200, "{\"status\":\"ok\"}\n");
     if (path == "/readyz") {
-      const std::string reason = options.not_ready ? options.not_ready() : std::string();
+      std::string reason = options.not_ready ? options.not_ready() : std::string();
+      // A page that cannot be read is no state to be ready in.
+      if (reason.empty())
+        reason = store.damage();
       return reason.empty() ? json_answer(200, "{\"status\":\"ready\"}\n")
                             : json_error(503, "not_ready", reason);
     }

@@ -3,12 +3,12 @@
 namespace headwater::http {
 
 std::shared_ptr<const Prepared> ResponseCache::find(const std::string &key,
-                                                    std::int64_t generation) {
+                                                    const Current &current) {
   const std::lock_guard lock(mutex_);
   const auto found = index_.find(key);
   if (found == index_.end())
     return nullptr;
-  if (found->second->generation != generation) {
+  if (current(found->second->prepared->document.about) > found->second->generation) {
     erase(found->second);
     return nullptr;
   }

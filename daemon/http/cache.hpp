@@ -4,22 +4,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace headwater::http {
 
-/// Answers by canonical path, the longest unused ones dropped first. An entry holds for one
-/// generation of the store. Any thread may call any member.
+/// Answers by canonical path, the longest unused ones dropped first. An entry holds until something
+/// that it is about is written. Any thread may call any member.
 class ResponseCache {
 public:
   explicit ResponseCache(std::size_t most_bytes) : most_bytes_(most_bytes) {}
-  /// Null when there is none of this generation.
-  std::shared_ptr<const Prepared> find(const std::string &key, std::int64_t generation);
+  /// The generation of the last write to what a document is about.
+  using Current = std::function<std::int64_t(const std::vector<std::int64_t> &about)>;
+  /// Null when there is none, or what it is about was written since it was made.
+  std::shared_ptr<const Prepared> find(const std::string &key, const Current &current);
+  /// `generation` is that of the store before the document was made.
   void put(const std::string &key, std::int64_t generation,
            std::shared_ptr<const Prepared> prepared);
   std::size_t bytes() const;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace headwater::http {
 
@@ -24,6 +25,8 @@ struct Document {
   Freshness freshness = Freshness::ask;
   int status = 200;
   std::string location = {}; ///< with a 308: where it lies
+  /// Ids of the repos that it is made from, and of nothing else; empty = of all that is stored.
+  std::vector<std::int64_t> about = {};
 };
 
 /// A document with what its delivery needs, computed once.

@@ -16,6 +16,8 @@ namespace {
 using Answer = Result<std::optional<Document>>;
 
 constexpr std::size_t front_deltas = 20;
+constexpr std::size_t front_repos = 200;
+constexpr std::size_t feed_entries = 100;
 constexpr std::size_t most_deltas = 1000;
 
 feeds::SiteText site_text(const RouteRequest &request) {
@@ -54,62 +56,86 @@ Result<std::optional<PublicRepo>> public_repo(const RouteRequest &request) {
 }
 
 Result<feeds::FrontPage> load_front(const RouteRequest &request) {
-  feeds::FrontPage front{site_text(request), {}, {}};
-  const Result<std::vector<PublicRepo>> repos = request.store.repos();
+  Result<PublicRepos> repos = request.repos.newest(front_repos);
   if (!repos)
     return std::unexpected(repos.error());
-  for (const PublicRepo &repo : *repos) {
-    front.repos.push_back(repo);
-    Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(repo, front_deltas);
-    if (!deltas)
-      return std::unexpected(deltas.error());
-    std::ranges::move(*deltas, std::back_inserter(front.deltas));
-  }
+  feeds::FrontPage front{site_text(request), std::move(repos->shown), {}};
+  front.counts = {repos->count, repos->with_open, repos->open};
+  const auto is_public = request.repos.public_ids();
+  if (!is_public)
+    return std::unexpected(is_public.error());
+  Result<std::vector<store::DeltaRecord>> deltas =
+      request.store.newest_deltas(*is_public, front_deltas);
+  if (!deltas)
+    return std::unexpected(deltas.error());
+  front.deltas = std::move(*deltas);
   // By date, not by the order in which this installation happened to read them: the same on every
   // one.
-  std::ranges::stable_sort(
-      front.deltas, std::ranges::greater{},
-      [](const store::DeltaRecord &record) -> const std::string & { return record.delta.date; });
-  if (front.deltas.size() > front_deltas)
-    front.deltas.resize(front_deltas);
+  std::ranges::stable_sort(front.deltas, [](const store::DeltaRecord &a,
+                                            const store::DeltaRecord &b) {
+    return a.delta.date != b.delta.date ? a.delta.date > b.delta.date : a.delta.repo < b.delta.repo;
+  });
   return front;
 }
 
-Result<std::optional<feeds::RepoPage>> load_repo(const RouteRequest &request) {
+/// All of them, for scripts.
+Result<feeds::FrontPage> load_whole_front(const RouteRequest &request) {
+  const Result<std::vector<PublicRepo>> repos = request.store.repos();
+  if (!repos)
+    return std::unexpected(repos.error());
+  return feeds::FrontPage{site_text(request), {repos->begin(), repos->end()}, {}};
+}
+
+/// The same document as one that holds until one of the repos is written.
+Document about(std::vector<std::int64_t> repos, Document document) {
+  document.about = std::move(repos);
+  return document;
+}
+
+/// A repo's page, and the ids of the repos that it is made from.
+struct LoadedRepo {
+  feeds::RepoPage page;
+  std::vector<std::int64_t> about;
+};
+
+Result<std::optional<LoadedRepo>> load_repo(const RouteRequest &request) {
   const Result<std::optional<PublicRepo>> repo = public_repo(request);
   if (!repo)
     return std::unexpected(repo.error());
   if (!*repo)
-    return std::optional<feeds::RepoPage>();
+    return std::optional<LoadedRepo>();
   const PublicRepo &found = **repo;
   feeds::RepoPage page{site_text(request), found, {}, {}, {}, {}, {}, {}};
-  Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of(found);
-  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(found, most_deltas);
-  Result<std::vector<store::Revision>> revisions = request.store.revisions(found);
+  const PublicStore &store = request.store;
+  Result<std::vector<store::AdvisoryRecord>> advisories = store.advisories_of(found);
+  Result<std::vector<store::DeltaRecord>> deltas = store.deltas(found, most_deltas);
+  Result<std::vector<store::Revision>> revisions = store.revisions(found);
+  Result<PublicComparisons> bases = store.base_comparisons(found);
   if (!advisories)
     return std::unexpected(advisories.error());
   if (!deltas)
     return std::unexpected(deltas.error());
   if (!revisions)
     return std::unexpected(revisions.error());
+  if (!bases)
+    return std::unexpected(bases.error());
   page.advisories = std::move(*advisories);
   page.deltas = std::move(*deltas);
   page.revisions = std::move(*revisions);
   std::ranges::reverse(page.revisions);
-  for (const store::Revision &revision : page.revisions)
-    if (revision.sha == page.repo.head)
-      page.plan_json = revision.plan_json;
-  Result<std::vector<store::BaseComparison>> bases = request.store.base_comparisons(found);
-  if (!bases)
-    return std::unexpected(bases.error());
-  page.bases = std::move(*bases);
+  page.bases = std::move(bases->shown);
   if (!page.repo.head.empty()) {
-    Result<std::vector<FileEntry>> files = request.store.files(found, page.repo.head);
-    if (!files)
-      return std::unexpected(files.error());
+    Result<std::optional<store::Revision>> head = store.find_revision(found, page.repo.head);
+    Result<std::vector<FileEntry>> files = store.files(found, page.repo.head);
+    if (!head || !files)
+      return std::unexpected(!head ? head.error() : files.error());
+    if (*head)
+      page.plan_json = std::move((*head)->plan_json);
     page.files = std::move(*files);
   }
-  return std::optional(std::move(page));
+  std::vector<std::int64_t> about = std::move(bases->asked);
+  about.push_back(found.id);
+  return std::optional(LoadedRepo{std::move(page), std::move(about)});
 }
 
 Result<std::optional<feeds::RevisionPage>> load_revision(const RouteRequest &request) {
@@ -126,12 +152,11 @@ Result<std::optional<feeds::RevisionPage>> load_revision(const RouteRequest &req
     return std::optional<feeds::RevisionPage>();
   const PublicRepo &found = **repo;
   feeds::RevisionPage page{site_text(request), found, std::move(**revision), {}, {}};
-  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas(found, most_deltas);
+  Result<std::vector<store::DeltaRecord>> deltas = request.store.deltas_at(found, sha);
   Result<std::vector<FileEntry>> files = request.store.files(found, sha);
   if (!deltas || !files)
     return std::unexpected(!deltas ? deltas.error() : files.error());
-  std::ranges::copy_if(*deltas, std::back_inserter(page.deltas),
-                       [&](const store::DeltaRecord &record) { return record.delta.to == sha; });
+  page.deltas = std::move(*deltas);
   page.files = std::move(*files);
   return std::optional(std::move(page));
 }
@@ -160,27 +185,38 @@ template <class Make> Answer on_records(const RouteRequest &request, Make make) 
   return make(**view);
 }
 
-feeds::AdvisoryFeed site_feed(const RouteRequest &request, const PublicRecords &view) {
-  feeds::AdvisoryFeed feed{
-      site_text(request), request.options.title + ": changes upstream that matter", "", {}};
-  std::ranges::copy_if(
-      view.records, std::back_inserter(feed.advisories),
-      [](const store::AdvisoryRecord &record) { return !record.advisory.repo.empty(); });
-  return feed;
+Result<feeds::AdvisoryFeed> load_site_feed(const RouteRequest &request) {
+  const auto is_told = request.repos.told_ids();
+  if (!is_told)
+    return std::unexpected(is_told.error());
+  Result<std::vector<store::AdvisoryRecord>> newest =
+      request.store.newest_advisories(*is_told, feed_entries);
+  if (!newest)
+    return std::unexpected(newest.error());
+  return feeds::AdvisoryFeed{site_text(request),
+                             request.options.title + ": changes upstream that matter", "",
+                             std::move(*newest)};
 }
 
-Result<std::optional<feeds::AdvisoryFeed>> load_repo_feed(const RouteRequest &request) {
+/// A repo's feed, and its id.
+struct LoadedFeed {
+  feeds::AdvisoryFeed feed;
+  std::int64_t repo_id = 0;
+};
+
+Result<std::optional<LoadedFeed>> load_repo_feed(const RouteRequest &request) {
   const Result<std::optional<PublicRepo>> repo = public_repo(request);
   if (!repo)
     return std::unexpected(repo.error());
   if (!*repo)
-    return std::optional<feeds::AdvisoryFeed>();
+    return std::optional<LoadedFeed>();
   Result<std::vector<store::AdvisoryRecord>> advisories = request.store.advisories_of(**repo);
   if (!advisories)
     return std::unexpected(advisories.error());
-  return std::optional(feeds::AdvisoryFeed{site_text(request),
-                                           (*repo)->name + ": changes upstream that matter",
-                                           feeds::repo_path(**repo), std::move(*advisories)});
+  return std::optional(
+      LoadedFeed{{site_text(request), (*repo)->name + ": changes upstream that matter",
+                  feeds::repo_path(**repo), std::move(*advisories)},
+                 (*repo)->id});
 }
 
 Document atom_document(const feeds::AdvisoryFeed &feed) {
@@ -199,19 +235,28 @@ feeds::Badge gone_badge(const RouteRequest &request) {
   return feeds::repo_badge({&repo, {}, request.now});
 }
 
+/// A badge, and the ids of the repos that it is about.
+struct WantedBadge {
+  feeds::Badge badge;
+  std::vector<std::int64_t> about;
+};
+
 /// The badge that a path and its query ask for; an unknown repo has one too, because a broken image
 /// tells nobody anything and caches keep it.
-Result<feeds::Badge> wanted_badge(const RouteRequest &request) {
+Result<WantedBadge> wanted_badge(const RouteRequest &request) {
   const Result<std::optional<PublicRepo>> repo = public_repo(request);
   if (!repo)
     return std::unexpected(repo.error());
+  std::vector<std::int64_t> about;
+  if (*repo)
+    about.push_back((*repo)->id);
   const std::string pin = asked(request, "pin");
   if (!pin.empty()) {
     feeds::PinFacts facts;
     facts.known_repo = repo->has_value();
     if (!facts.known_repo)
-      return feeds::pin_badge(facts);
-    const Result<PinReport> report = check_pin(request.store, **repo, pin);
+      return WantedBadge{feeds::pin_badge(facts), about};
+    const Result<PinReport> report = check_pin(request.store, **repo, pin, false);
     if (!report)
       return std::unexpected(report.error());
     facts.known_pin = !report->pin.empty();
@@ -219,7 +264,7 @@ Result<feeds::Badge> wanted_badge(const RouteRequest &request) {
     facts.behind = report->behind;
     if (report->moved)
       facts.level = report->level;
-    return feeds::pin_badge(facts);
+    return WantedBadge{feeds::pin_badge(facts), about};
   }
   if (!*repo) {
     const Result<bool> gone =
@@ -227,18 +272,17 @@ Result<feeds::Badge> wanted_badge(const RouteRequest &request) {
     if (!gone)
       return std::unexpected(gone.error());
     if (*gone)
-      return gone_badge(request);
+      return WantedBadge{gone_badge(request), about};
   }
   feeds::BadgeFacts facts{nullptr, {}, request.now};
   if (*repo) {
     facts.repo = &**repo;
-    const Result<std::vector<store::AdvisoryRecord>> advisories =
-        request.store.advisories_of(**repo);
-    if (!advisories)
-      return std::unexpected(advisories.error());
-    facts.since = open_since(*advisories);
+    const Result<std::string> since = request.store.open_since(**repo);
+    if (!since)
+      return std::unexpected(since.error());
+    facts.since = *since;
   }
-  return feeds::repo_badge(facts);
+  return WantedBadge{feeds::repo_badge(facts), about};
 }
 
 } // namespace
@@ -248,9 +292,10 @@ Answer front_page(const RouteRequest &request) {
                   [](const feeds::FrontPage &front) { return page(feeds::front_html(front)); });
 }
 Answer front_twin(const RouteRequest &request) {
-  return on_front(request, [](const feeds::FrontPage &front) {
-    return text("application/json", feeds::front_json(front));
-  });
+  const Result<feeds::FrontPage> front = load_whole_front(request);
+  if (!front)
+    return std::unexpected(front.error());
+  return text("application/json", feeds::front_json(*front));
 }
 Answer front_md(const RouteRequest &request) {
   return on_front(request, [](const feeds::FrontPage &front) {
@@ -258,58 +303,67 @@ Answer front_md(const RouteRequest &request) {
   });
 }
 Answer repo_page(const RouteRequest &request) {
-  return rendered(load_repo(request),
-                  [](const feeds::RepoPage &repo) { return page(feeds::repo_html(repo)); });
+  return rendered(load_repo(request), [](const LoadedRepo &repo) {
+    return about(repo.about, page(feeds::repo_html(repo.page)));
+  });
 }
 Answer repo_twin(const RouteRequest &request) {
-  return rendered(load_repo(request), [](const feeds::RepoPage &repo) {
-    return text("application/json", feeds::repo_json(repo));
+  return rendered(load_repo(request), [](const LoadedRepo &repo) {
+    return about(repo.about, text("application/json", feeds::repo_json(repo.page)));
   });
 }
 Answer repo_md(const RouteRequest &request) {
-  return rendered(load_repo(request), [](const feeds::RepoPage &repo) {
-    return text("text/markdown; charset=utf-8", feeds::repo_markdown(repo));
+  return rendered(load_repo(request), [](const LoadedRepo &repo) {
+    return about(repo.about, text("text/markdown; charset=utf-8", feeds::repo_markdown(repo.page)));
   });
 }
 Answer changes_page(const RouteRequest &request) {
-  return rendered(load_repo(request),
-                  [](const feeds::RepoPage &repo) { return page(feeds::changes_html(repo)); });
+  return rendered(load_repo(request), [](const LoadedRepo &repo) {
+    return about(repo.about, page(feeds::changes_html(repo.page)));
+  });
 }
 Answer changes_twin(const RouteRequest &request) {
-  return rendered(load_repo(request), [](const feeds::RepoPage &repo) {
-    return text("application/json", feeds::changes_json(repo));
+  return rendered(load_repo(request), [](const LoadedRepo &repo) {
+    return about(repo.about, text("application/json", feeds::changes_json(repo.page)));
   });
 }
 Answer revision_page(const RouteRequest &request) {
   return rendered(load_revision(request), [](const feeds::RevisionPage &revision) {
-    return page(feeds::revision_html(revision));
+    return about({revision.repo.id}, page(feeds::revision_html(revision)));
   });
 }
 Answer revision_twin(const RouteRequest &request) {
   return rendered(load_revision(request), [](const feeds::RevisionPage &revision) {
-    return text("application/json", feeds::revision_json(revision));
+    return about({revision.repo.id}, text("application/json", feeds::revision_json(revision)));
   });
 }
 Answer latest(const RouteRequest &request) {
   return rendered(public_repo(request), [&](const store::Repo &repo) {
-    return text("application/json", feeds::latest_json(repo, site_text(request)));
+    return about({repo.id}, text("application/json", feeds::latest_json(repo, site_text(request))));
   });
 }
 
 Answer site_atom(const RouteRequest &request) {
-  return on_records(
-      request, [&](const PublicRecords &view) { return atom_document(site_feed(request, view)); });
+  const Result<feeds::AdvisoryFeed> feed = load_site_feed(request);
+  if (!feed)
+    return std::unexpected(feed.error());
+  return atom_document(*feed);
 }
 Answer site_json_feed(const RouteRequest &request) {
-  return on_records(request, [&](const PublicRecords &view) {
-    return json_feed_document(site_feed(request, view));
-  });
+  const Result<feeds::AdvisoryFeed> feed = load_site_feed(request);
+  if (!feed)
+    return std::unexpected(feed.error());
+  return json_feed_document(*feed);
 }
 Answer repo_atom(const RouteRequest &request) {
-  return rendered(load_repo_feed(request), atom_document);
+  return rendered(load_repo_feed(request), [](const LoadedFeed &loaded) {
+    return about({loaded.repo_id}, atom_document(loaded.feed));
+  });
 }
 Answer repo_json_feed(const RouteRequest &request) {
-  return rendered(load_repo_feed(request), json_feed_document);
+  return rendered(load_repo_feed(request), [](const LoadedFeed &loaded) {
+    return about({loaded.repo_id}, json_feed_document(loaded.feed));
+  });
 }
 
 Answer site_map(const RouteRequest &request) {
@@ -331,34 +385,50 @@ Answer health(const RouteRequest &) {
 }
 
 Answer badge_svg_image(const RouteRequest &request) {
-  const Result<feeds::Badge> badge = wanted_badge(request);
-  if (!badge)
-    return std::unexpected(badge.error());
+  const Result<WantedBadge> wanted = wanted_badge(request);
+  if (!wanted)
+    return std::unexpected(wanted.error());
   const auto style = feeds::badge_style_from(asked(request, "style"));
   return Document{.type = "image/svg+xml; charset=utf-8",
-                  .body = feeds::badge_svg(*badge, style.value_or(feeds::BadgeStyle::flat)),
+                  .body = feeds::badge_svg(wanted->badge, style.value_or(feeds::BadgeStyle::flat)),
                   .modified = format_time(request.now),
-                  .freshness = Freshness::image};
+                  .freshness = Freshness::image,
+                  .about = wanted->about};
 }
 Answer badge_endpoint(const RouteRequest &request) {
-  const Result<feeds::Badge> badge = wanted_badge(request);
-  if (!badge)
-    return std::unexpected(badge.error());
+  const Result<WantedBadge> wanted = wanted_badge(request);
+  if (!wanted)
+    return std::unexpected(wanted.error());
   return Document{.type = "application/json",
-                  .body = feeds::badge_json(*badge),
+                  .body = feeds::badge_json(wanted->badge),
                   .modified = format_time(request.now),
-                  .freshness = Freshness::image};
+                  .freshness = Freshness::image,
+                  .about = wanted->about};
 }
 
 Answer osv_record(const RouteRequest &request) {
-  const auto view = request.records.current();
-  if (!view)
-    return std::unexpected(view.error());
-  const auto found = (*view)->by_id.find(named(request, "id"));
-  if (found == (*view)->by_id.end())
+  const std::string id = named(request, "id");
+  const Result<std::optional<store::OwnedAdvisory>> open = request.store.find_owned_advisory(id);
+  if (!open)
+    return std::unexpected(open.error());
+  if (*open) {
+    const store::AdvisoryRecord &stored = (*open)->record;
+    return about({(*open)->repo_id},
+                 record("application/json", stored.osv_json, stored.advisory.modified));
+  }
+  // Withdrawn, or of a repo whose name or place is another's now: what all records say of it.
+  const Result<bool> known = request.store.knows_record(id);
+  if (!known)
+    return std::unexpected(known.error());
+  if (!*known)
     return std::optional<Document>();
-  const store::AdvisoryRecord &stored = (*view)->records[found->second];
-  return record("application/json", stored.osv_json, stored.advisory.modified);
+  return on_records(request, [&](const PublicRecords &view) -> Answer {
+    const auto found = view.by_id.find(id);
+    if (found == view.by_id.end())
+      return std::optional<Document>();
+    const store::AdvisoryRecord &stored = view.records[found->second];
+    return record("application/json", stored.osv_json, stored.advisory.modified);
+  });
 }
 Answer osv_all_json(const RouteRequest &request) {
   return on_records(request, [](const PublicRecords &view) {

@@ -49,16 +49,6 @@ std::string advisory_event(const Advisory &advisory) {
                      data.dump(-1, ' ', true, OrderedJson::error_handler_t::replace));
 }
 
-/// The last serial of the stream, read on from `from`.
-std::int64_t newest_serial(const PublicStore &store, std::int64_t from) {
-  for (;;) {
-    const auto deltas = store.deltas_since(from, batch);
-    if (!deltas || deltas->read_to == from)
-      return from;
-    from = deltas->read_to;
-  }
-}
-
 } // namespace
 
 std::shared_ptr<net::EventChannel>
@@ -91,7 +81,8 @@ void EventHub::announce(const PublicStore &store, const std::vector<std::string>
   const std::lock_guard lock(mutex_);
   // Nobody has been told anything yet: start where the stream ends now.
   if (last_serial_ < 0) {
-    last_serial_ = newest_serial(store, 0);
+    if (const auto newest = store.newest_serial(); newest)
+      last_serial_ = *newest;
     return;
   }
   const std::set<std::string> named = send_deltas(store);

@@ -72,6 +72,7 @@ std::filesystem::path file_of(const std::filesystem::path &folder, std::string p
 Result<ExportReport> export_site(const PublicStore &store, const SiteOptions &options,
                                  const std::string &folder) {
   RecordView records(store, options.hub_origin);
+  RepoView repos(store);
   const auto view = records.current();
   if (!view)
     return std::unexpected(view.error());
@@ -85,7 +86,7 @@ Result<ExportReport> export_site(const PublicStore &store, const SiteOptions &op
     if (!all)
       return std::unexpected(all.error());
     for (const Names &names : *all) {
-      RouteRequest request{store, options, records, now};
+      RouteRequest request{store, options, records, repos, now};
       request.names = names;
       Result<std::optional<Document>> document = route.render(request);
       if (!document)

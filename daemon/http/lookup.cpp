@@ -1,8 +1,10 @@
 #include "daemon/http/lookup.hpp"
 
+#include "daemon/http/visibility.hpp"
+
 #include <algorithm>
-#include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace headwater::http {
@@ -15,20 +17,23 @@ bool is_hex(std::string_view text) {
       text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-/// The one revision that the pin names, or null.
-const store::Revision *find_pin(const std::vector<store::Revision> &revisions,
-                                const std::string &pin) {
+/// What there is of a repo to compare a pin with.
+struct PinSource {
+  std::function<Result<std::vector<store::Revision>>(const std::string &prefix)> by_prefix;
+  std::function<Result<store::Distance>(std::int64_t sequence)> distance;
+  std::function<Result<std::vector<store::AdvisoryRecord>>()> advisories;
+};
+
+/// The one revision that the pin names, or nothing.
+Result<std::optional<store::Revision>> find_pin(const PinSource &source, const std::string &pin) {
   if (pin.size() < shortest_pin || pin.size() > 40 || !is_hex(pin))
-    return nullptr;
-  const store::Revision *found = nullptr;
-  for (const store::Revision &revision : revisions) {
-    if (!revision.sha.starts_with(pin))
-      continue;
-    if (found != nullptr)
-      return nullptr;
-    found = &revision;
-  }
-  return found;
+    return std::optional<store::Revision>();
+  Result<std::vector<store::Revision>> found = source.by_prefix(pin);
+  if (!found)
+    return std::unexpected(found.error());
+  if (found->size() != 1)
+    return std::optional<store::Revision>();
+  return std::optional(std::move(found->front()));
 }
 
 bool lists(const Advisory &advisory, const std::string &sha) {
@@ -37,106 +42,177 @@ bool lists(const Advisory &advisory, const std::string &sha) {
   });
 }
 
-/// What there is of a repo to compare a pin with.
-struct PinSource {
-  Result<std::vector<store::Revision>> revisions;
-  Result<std::vector<store::DeltaRecord>> deltas;
-  Result<std::vector<store::AdvisoryRecord>> advisories;
-};
-
-Result<PinReport> report_pin(const PinSource &facts, const store::Repo &repo,
-                             const std::string &pin) {
-  const Result<std::vector<store::Revision>> &revisions = facts.revisions;
-  const Result<std::vector<store::DeltaRecord>> &deltas = facts.deltas;
-  const Result<std::vector<store::AdvisoryRecord>> &advisories = facts.advisories;
-  if (!revisions || !deltas || !advisories)
-    return std::unexpected(!revisions ? revisions.error()
-                           : !deltas  ? deltas.error()
-                                      : advisories.error());
+Result<PinReport> report_pin(const PinSource &source, const store::Repo &repo,
+                             const std::string &pin, bool with_affected) {
+  const Result<std::optional<store::Revision>> pinned = find_pin(source, pin);
+  if (!pinned)
+    return std::unexpected(pinned.error());
   PinReport report;
-  const store::Revision *pinned = find_pin(*revisions, pin);
-  if (pinned == nullptr) {
+  if (!*pinned) {
     report.status = "unknown revision";
     return report;
   }
-  report.pin = pinned->sha;
-  std::set<std::string> later;
-  std::string head_facts;
-  for (const store::Revision &revision : *revisions) {
-    if (revision.sha == repo.head)
-      head_facts = revision.fact_hash;
-    if (revision.on_branch && revision.sequence > pinned->sequence)
-      later.insert(revision.sha);
+  report.pin = (*pinned)->sha;
+  const Result<store::Distance> distance = source.distance((*pinned)->sequence);
+  if (!distance)
+    return std::unexpected(distance.error());
+  report.behind = distance->revisions;
+  report.status = !(*pinned)->on_branch ? "history rewritten"
+                  : report.behind == 0  ? "current"
+                                        : "behind";
+  bool same_content = false;
+  if (report.behind > 0) {
+    // All that happened in between may have been undone.
+    const Result<std::vector<store::Revision>> head = source.by_prefix(repo.head);
+    if (!head)
+      return std::unexpected(head.error());
+    same_content = head->size() == 1 && !head->front().fact_hash.empty() &&
+                   head->front().fact_hash == (*pinned)->fact_hash;
   }
-  report.behind = static_cast<std::int64_t>(later.size());
-  report.status = !pinned->on_branch ? "history rewritten" : later.empty() ? "current" : "behind";
-
-  std::vector<Change> changes;
-  for (const store::DeltaRecord &record : *deltas) {
-    if (!later.contains(record.delta.to))
+  for (const store::PassedDelta &delta : distance->deltas) {
+    if (!delta.advisory_id.empty())
+      report.advisories.push_back(delta.advisory_id);
+    if (same_content)
       continue;
-    changes.insert(changes.end(), record.delta.changes.begin(), record.delta.changes.end());
-    if (!record.advisory_id.empty())
-      report.advisories.push_back(record.advisory_id);
+    // As of all their changes together: the impact is that of the highest.
+    if (delta.level > report.level || (delta.level == report.level && delta.impact < report.impact))
+      report.impact = delta.impact;
+    report.level = std::max(report.level, delta.level);
   }
-  // All that happened in between may have been undone.
-  const bool same_content = !head_facts.empty() && head_facts == pinned->fact_hash;
-  if (!same_content) {
-    report.level = level_of(changes);
-    report.impact = impact_of(changes);
-    report.moved = report.level > Level::low || report.impact != Impact::cosmetic;
-  }
-
+  report.moved = report.level > Level::low || report.impact != Impact::cosmetic;
+  if (!with_affected)
+    return report;
+  const Result<std::vector<store::AdvisoryRecord>> advisories = source.advisories();
+  if (!advisories)
+    return std::unexpected(advisories.error());
   for (const store::AdvisoryRecord &record : *advisories)
-    if (record.advisory.withdrawn.empty() && lists(record.advisory, pinned->sha))
+    if (record.advisory.withdrawn.empty() && lists(record.advisory, (*pinned)->sha))
       report.affected_by.push_back(record.advisory.id);
   return report;
 }
-
-constexpr std::size_t all_deltas = std::numeric_limits<std::int32_t>::max();
 
 } // namespace
 
 Result<std::optional<store::Repo>> find_repo(store::Store &store, const std::string &name,
                                              const std::string &branch) {
-  Result<std::optional<store::Repo>> repo = store.find_repo(name, branch.empty() ? "main" : branch);
-  if (!repo || *repo || !branch.empty())
-    return repo;
-  Result<std::vector<store::Repo>> repos = store.repos();
-  if (!repos)
-    return std::unexpected(repos.error());
-  for (store::Repo &candidate : *repos)
-    if (candidate.name == name)
-      return std::optional(std::move(candidate));
-  return std::optional<store::Repo>();
+  return branch.empty() ? store.find_at_any_branch(name) : store.find_repo(name, branch);
 }
 
-Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const std::string &pin) {
+Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const std::string &pin,
+                            bool with_affected) {
   return report_pin(
-      {store.revisions(repo.id), store.deltas(repo.id, all_deltas), store.advisories_of(repo.id)},
-      repo, pin);
+      {[&](const std::string &prefix) { return store.find_by_prefix(repo.id, prefix); },
+       [&](std::int64_t sequence) { return store.distance_from(repo.id, sequence); },
+       [&] { return store.advisories_of(repo.id); }},
+      repo, pin, with_affected);
 }
 
 Result<PinReport> check_pin(const PublicStore &store, const PublicRepo &repo,
-                            const std::string &pin) {
-  return report_pin(
-      {store.revisions(repo), store.deltas(repo, all_deltas), store.advisories_of(repo)}, repo,
-      pin);
+                            const std::string &pin, bool with_affected) {
+  return report_pin({[&](const std::string &prefix) { return store.find_by_prefix(repo, prefix); },
+                     [&](std::int64_t sequence) { return store.distance_from(repo, sequence); },
+                     [&] { return store.advisories_of(repo); }},
+                    repo, pin, with_affected);
 }
 
-std::string open_since(const std::vector<store::AdvisoryRecord> &advisories) {
-  Level strongest = Level::low;
-  std::string since;
-  for (const auto &[advisory, osv] : advisories) {
-    if (advisory.state != AdvisoryState::open || !advisory.withdrawn.empty())
-      continue;
-    if (advisory.level > strongest ||
-        (advisory.level == strongest && advisory.substance_at > since)) {
-      strongest = advisory.level;
-      since = advisory.substance_at;
+void RepoView::put(store::Repo repo) {
+  const std::int64_t id = repo.id;
+  if (repo.visibility == store::Visibility::lost)
+    lost_.insert(id);
+  if (!may_show(repo))
+    return;
+  // What lists do not show need not lie here for each repo.
+  const std::string name = repo.facts.name;
+  repo.facts = {};
+  repo.facts.name = name;
+  rows_.insert_or_assign(id, std::move(repo));
+}
+
+Result<void> RepoView::refresh() {
+  // Read before the repos: a write in between only makes the next look read again.
+  const std::int64_t generation = store_.generation();
+  if (generation_ == generation)
+    return {};
+  store::Store &store = store_.store_;
+  const store::Touched touched = store.touched_since(generation_);
+  bool is_other = false;
+  if (generation_ == 0 || touched.all) {
+    Result<std::vector<store::Repo>> repos = store.repos();
+    if (!repos)
+      return std::unexpected(repos.error());
+    rows_.clear();
+    lost_.clear();
+    for (store::Repo &repo : *repos)
+      put(std::move(repo));
+    is_other = true;
+  } else {
+    for (const std::int64_t repo_id : touched.repos) {
+      Result<std::optional<store::Repo>> repo = store.get_repo(repo_id);
+      if (!repo)
+        return std::unexpected(repo.error());
+      const bool was_public = rows_.erase(repo_id) > 0;
+      const bool was_lost = lost_.erase(repo_id) > 0;
+      if (*repo)
+        put(std::move(**repo));
+      is_other =
+          is_other || was_public != rows_.contains(repo_id) || was_lost != lost_.contains(repo_id);
     }
   }
-  return since;
+  if (is_other) {
+    auto shown = std::make_shared<Ids>();
+    for (const auto &[id, repo] : rows_)
+      shown->insert(shown->end(), id);
+    auto told = std::make_shared<Ids>(*shown);
+    told->insert(lost_.begin(), lost_.end());
+    public_ = std::move(shown);
+    told_ = std::move(told);
+  }
+  generation_ = generation;
+  return {};
+}
+
+Result<PublicRepos> RepoView::newest(std::size_t most) {
+  const std::lock_guard lock(mutex_);
+  if (Result<void> fresh = refresh(); !fresh)
+    return std::unexpected(fresh.error());
+  PublicRepos all;
+  std::vector<const store::Repo *> order;
+  order.reserve(rows_.size());
+  for (const auto &[id, repo] : rows_) {
+    ++all.count;
+    all.open += repo.open_advisories;
+    all.with_open += repo.open_advisories > 0 ? 1 : 0;
+    order.push_back(&repo);
+  }
+  const auto by_name = [](const store::Repo *a, const store::Repo *b) {
+    return std::tie(a->name, a->branch) < std::tie(b->name, b->branch);
+  };
+  const auto by_change = [&](const store::Repo *a, const store::Repo *b) {
+    return a->last_changed != b->last_changed ? a->last_changed > b->last_changed : by_name(a, b);
+  };
+  if (order.size() > most) {
+    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most), by_change);
+    order.resize(most);
+  } else {
+    std::ranges::sort(order, by_name);
+  }
+  for (const store::Repo *repo : order)
+    all.shown.push_back(*repo);
+  return all;
+}
+
+Result<std::function<bool(std::int64_t)>> RepoView::public_ids() {
+  const std::lock_guard lock(mutex_);
+  if (Result<void> fresh = refresh(); !fresh)
+    return std::unexpected(fresh.error());
+  return [ids = public_](std::int64_t id) { return ids->contains(id); };
+}
+
+Result<std::function<bool(std::int64_t)>> RepoView::told_ids() {
+  const std::lock_guard lock(mutex_);
+  if (Result<void> fresh = refresh(); !fresh)
+    return std::unexpected(fresh.error());
+  return [ids = told_](std::int64_t id) { return ids->contains(id); };
 }
 
 std::string normalised_package(std::string_view address) {

@@ -8,9 +8,12 @@
 #include "store/store.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +24,40 @@ namespace headwater::http {
 /// there is none.
 Result<std::optional<store::Repo>> find_repo(store::Store &store, const std::string &name,
                                              const std::string &branch);
+
+/// What the site's first page tells of all public repos, and those of them that it shows.
+struct PublicRepos {
+  std::int64_t count = 0;
+  std::int64_t with_open = 0;     ///< with open advisories
+  std::int64_t open = 0;          ///< open advisories of all
+  std::vector<store::Repo> shown; ///< facts hold the name alone
+};
+
+/// All public repos in memory as lists show them, read once and from then on only where something
+/// was written. Any thread may call it.
+class RepoView {
+public:
+  explicit RepoView(PublicStore store) : store_(store) {}
+  /// All public ones by name, or the `most` that changed last when there are more.
+  Result<PublicRepos> newest(std::size_t most);
+  /// Which of the ids are public. Errors: store.
+  Result<std::function<bool(std::int64_t)>> public_ids();
+  /// Which of the ids are public or lost. Errors: store.
+  Result<std::function<bool(std::int64_t)>> told_ids();
+
+private:
+  using Ids = std::set<std::int64_t>;
+  Result<void> refresh();
+  void put(store::Repo repo);
+
+  PublicStore store_;
+  std::mutex mutex_;
+  std::int64_t generation_ = 0;              ///< 0 = not read yet
+  std::map<std::int64_t, store::Repo> rows_; ///< public ones
+  Ids lost_;
+  std::shared_ptr<const Ids> public_ = std::make_shared<Ids>();
+  std::shared_ptr<const Ids> told_ = std::make_shared<Ids>();
+};
 
 /// How far a pin is behind its branch's head, and how much that matters.
 struct PinReport {
@@ -33,13 +70,12 @@ struct PinReport {
   std::vector<std::string> advisories;  ///< of the deltas between pin and head, newest first
   std::vector<std::string> affected_by; ///< live records that list the pin itself
 };
-/// `pin` may be cut to seven hex digits where that names one revision.
-Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const std::string &pin);
+/// `pin` may be cut to seven hex digits where that names one revision. What it costs does not grow
+/// with the records of the repo, but for `affected_by`, which reads them all.
+Result<PinReport> check_pin(store::Store &store, const store::Repo &repo, const std::string &pin,
+                            bool with_affected = true);
 Result<PinReport> check_pin(const PublicStore &store, const PublicRepo &repo,
-                            const std::string &pin);
-
-/// When the strongest open advisory last changed in substance, "" without one.
-std::string open_since(const std::vector<store::AdvisoryRecord> &advisories);
+                            const std::string &pin, bool with_affected = true);
 
 /// The records that anybody may read, with what the queries look up. Those whose repo is no longer
 /// public have no repo: feeds leave them out.

@@ -5,6 +5,7 @@
 #include "feeds/osv.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -29,6 +30,12 @@ bool tells_gone_alone(const Advisory &advisory) {
   return advisory.kinds.size() == 1 && advisory.kinds.front() == "access.gone";
 }
 
+/// True when the repo is the one that the advisory is of: not another that took its name or place.
+bool is_of(const Advisory &advisory, const store::Repo &repo) {
+  return advisory.identity.empty() ? advisory.repo == repo.name
+                                   : advisory.identity == repo.facts.identity;
+}
+
 /// Whose records may be told: a repo is who its identity says, since its name may have passed to
 /// another.
 struct Names {
@@ -44,12 +51,19 @@ struct Names {
 } // namespace
 
 Result<bool> PublicStore::still_public(const PublicRepo &repo) const {
-  if (store_.generation() == repo.generation())
+  if (store_.generation_of(repo.id) <= repo.generation())
     return true;
-  const Result<std::optional<store::Repo>> now = store_.find_repo(repo.name, repo.branch);
+  const Result<std::optional<store::Repo>> now = store_.get_repo(repo.id);
   if (!now)
     return std::unexpected(now.error());
-  return *now && (*now)->id == repo.id && may_show(**now);
+  return *now && may_show(**now);
+}
+
+Result<std::optional<store::Repo>> PublicStore::find_told(std::int64_t repo_id) const {
+  Result<std::optional<store::Repo>> repo = store_.get_repo(repo_id);
+  if (repo && *repo && !may_show(**repo) && (*repo)->visibility != store::Visibility::lost)
+    repo->reset();
+  return repo;
 }
 
 template <class T>
@@ -114,13 +128,30 @@ Result<std::optional<store::Revision>> PublicStore::find_revision(const PublicRe
 
 Result<std::vector<FileEntry>> PublicStore::files(const PublicRepo &repo,
                                                   const std::string &sha) const {
-  Result<std::optional<Snapshot>> snapshot = store_.snapshot(repo.id, sha);
-  if (!snapshot)
-    return std::unexpected(snapshot.error());
-  std::vector<FileEntry> files;
-  if (*snapshot)
-    files = std::move((*snapshot)->files);
-  return if_still_public(repo, Result<std::vector<FileEntry>>(std::move(files)));
+  Result<std::optional<std::vector<FileEntry>>> files = store_.files(repo.id, sha);
+  if (!files)
+    return std::unexpected(files.error());
+  return if_still_public(
+      repo, Result<std::vector<FileEntry>>(std::move(*files).value_or(std::vector<FileEntry>())));
+}
+
+Result<std::vector<store::Revision>> PublicStore::find_by_prefix(const PublicRepo &repo,
+                                                                 const std::string &prefix) const {
+  return if_still_public(repo, store_.find_by_prefix(repo.id, prefix));
+}
+
+Result<store::Distance> PublicStore::distance_from(const PublicRepo &repo,
+                                                   std::int64_t sequence) const {
+  return if_still_public(repo, store_.distance_from(repo.id, sequence));
+}
+
+Result<std::vector<store::DeltaRecord>> PublicStore::deltas_at(const PublicRepo &repo,
+                                                               const std::string &sha) const {
+  return if_still_public(repo, store_.deltas_at(repo.id, sha));
+}
+
+Result<std::string> PublicStore::open_since(const PublicRepo &repo) const {
+  return if_still_public(repo, store_.open_since(repo.id));
 }
 
 Result<std::vector<store::DeltaRecord>> PublicStore::deltas(const PublicRepo &repo,
@@ -133,23 +164,95 @@ PublicStore::advisories_of(const PublicRepo &repo) const {
   return if_still_public(repo, store_.advisories_of(repo.id));
 }
 
-Result<std::vector<store::BaseComparison>>
-PublicStore::base_comparisons(const PublicRepo &repo) const {
+Result<PublicComparisons> PublicStore::base_comparisons(const PublicRepo &repo) const {
   Result<std::vector<store::BaseComparison>> bases =
       if_still_public(repo, store_.base_comparisons(repo.id));
   if (!bases)
-    return bases;
-  std::vector<store::BaseComparison> shown;
+    return std::unexpected(bases.error());
+  PublicComparisons comparisons;
   for (store::BaseComparison &comparison : *bases) {
-    const Result<std::optional<PublicRepo>> base = find_repo(comparison.base, "");
+    const Result<std::optional<store::Repo>> base = http::find_repo(store_, comparison.base, "");
     if (!base)
       return std::unexpected(base.error());
-    if (!*base)
+    if (*base)
+      comparisons.asked.push_back((*base)->id);
+    if (!*base || !may_show(**base))
       continue;
     comparison.base = (*base)->name;
-    shown.push_back(std::move(comparison));
+    comparisons.shown.push_back(std::move(comparison));
   }
-  return shown;
+  return comparisons;
+}
+
+Result<std::vector<store::DeltaRecord>>
+PublicStore::newest_deltas(const std::function<bool(std::int64_t)> &among,
+                           std::size_t limit) const {
+  // Read again when a write came in between: a repo that closed meanwhile gives nothing.
+  for (int tries = 0;; ++tries) {
+    const std::int64_t generation = store_.generation();
+    std::map<std::int64_t, bool> shown;
+    Result<void> looked;
+    const auto take = [&](std::int64_t repo_id) {
+      if (!among(repo_id))
+        return false;
+      const auto [at, is_new] = shown.try_emplace(repo_id, false);
+      if (is_new) {
+        const Result<std::optional<store::Repo>> repo = store_.get_repo(repo_id);
+        if (!repo)
+          looked = std::unexpected(repo.error());
+        at->second = repo && *repo && may_show(**repo);
+      }
+      return at->second;
+    };
+    Result<std::vector<store::DeltaRecord>> deltas = store_.newest_deltas(take, limit);
+    if (!looked)
+      return std::unexpected(looked.error());
+    const bool is_steady = std::ranges::all_of(shown, [&](const auto &one) {
+      return !one.second || store_.generation_of(one.first) <= generation;
+    });
+    if (is_steady || tries == 3)
+      return deltas;
+  }
+}
+
+Result<std::vector<store::AdvisoryRecord>>
+PublicStore::newest_advisories(const std::function<bool(std::int64_t)> &among,
+                               std::size_t limit) const {
+  // More are read when not all of them are told, until there are no more.
+  for (std::size_t read = limit;; read *= 2) {
+    Result<std::vector<store::OwnedAdvisory>> newest = store_.newest_advisories(among, read);
+    if (!newest)
+      return std::unexpected(newest.error());
+    const bool more = newest->size() == read;
+    std::map<std::int64_t, std::optional<store::Repo>> owners;
+    std::vector<store::AdvisoryRecord> told;
+    for (store::OwnedAdvisory &owned : *newest) {
+      if (told.size() == limit)
+        break;
+      const auto [at, is_new] = owners.try_emplace(owned.repo_id);
+      if (is_new) {
+        Result<std::optional<store::Repo>> repo = find_told(owned.repo_id);
+        if (!repo)
+          return std::unexpected(repo.error());
+        at->second = std::move(*repo);
+      }
+      const Advisory &advisory = owned.record.advisory;
+      if (!at->second || !is_of(advisory, *at->second))
+        continue;
+      if (!may_show(*at->second)) {
+        if (!tells_gone_alone(advisory))
+          continue;
+        const Result<std::optional<store::Tombstone>> dead = store_.find_tombstone(advisory.id);
+        if (!dead)
+          return std::unexpected(dead.error());
+        if (*dead)
+          continue;
+      }
+      told.push_back(std::move(owned.record));
+    }
+    if (told.size() == limit || !more)
+      return told;
+  }
 }
 
 Result<std::vector<store::AdvisoryRecord>> PublicStore::records() const {
@@ -202,18 +305,35 @@ Result<std::vector<store::AdvisoryRecord>> PublicStore::records() const {
   }
 }
 
-Result<std::optional<store::AdvisoryRecord>>
-PublicStore::find_advisory(const std::string &id) const {
-  Result<std::optional<store::AdvisoryRecord>> record = store_.find_advisory(id);
-  if (!record || !*record)
-    return record;
-  const Result<std::optional<PublicRepo>> repo =
-      find_repo((*record)->advisory.repo, (*record)->advisory.branch);
+Result<std::optional<store::OwnedAdvisory>>
+PublicStore::find_owned_advisory(const std::string &id) const {
+  Result<std::optional<store::OwnedAdvisory>> found = store_.find_owned_advisory(id);
+  if (!found || !*found)
+    return found;
+  const Result<std::optional<store::Repo>> repo = store_.get_repo((*found)->repo_id);
   if (!repo)
     return std::unexpected(repo.error());
-  if (!*repo)
+  if (!*repo || !may_show(**repo) || !is_of((*found)->record.advisory, **repo))
+    return std::optional<store::OwnedAdvisory>();
+  return found;
+}
+
+Result<bool> PublicStore::knows_record(const std::string &id) const {
+  const Result<std::optional<store::OwnedAdvisory>> found = store_.find_owned_advisory(id);
+  const Result<std::optional<store::Tombstone>> buried = store_.find_tombstone(id);
+  if (!found || !buried)
+    return std::unexpected(!found ? found.error() : buried.error());
+  return *found || *buried;
+}
+
+Result<std::optional<store::AdvisoryRecord>>
+PublicStore::find_advisory(const std::string &id) const {
+  Result<std::optional<store::OwnedAdvisory>> found = find_owned_advisory(id);
+  if (!found)
+    return std::unexpected(found.error());
+  if (!*found)
     return std::optional<store::AdvisoryRecord>();
-  return record;
+  return std::optional(std::move((*found)->record));
 }
 
 Result<PublicDeltas> PublicStore::deltas_since(std::int64_t serial, std::size_t limit) const {
@@ -226,15 +346,19 @@ Result<PublicDeltas> PublicStore::deltas_since(std::int64_t serial, std::size_t 
   if (deltas->empty())
     return read;
   read.read_to = deltas->back().serial;
-  const Result<std::vector<PublicRepo>> shown = repos();
-  if (!shown)
-    return std::unexpected(shown.error());
-  std::set<std::pair<std::string, std::string>> names;
-  for (const PublicRepo &repo : *shown)
-    names.emplace(repo.name, repo.branch);
-  for (store::DeltaRecord &record : *deltas)
-    if (names.contains({record.delta.repo, record.delta.branch}))
+  std::map<std::pair<std::string, std::string>, bool> shown;
+  for (store::DeltaRecord &record : *deltas) {
+    const auto [at, is_new] = shown.try_emplace({record.delta.repo, record.delta.branch}, false);
+    if (is_new) {
+      const Result<std::optional<store::Repo>> repo =
+          store_.find_repo(record.delta.repo, record.delta.branch);
+      if (!repo)
+        return std::unexpected(repo.error());
+      at->second = *repo && may_show(**repo);
+    }
+    if (at->second)
       read.records.push_back(std::move(record));
+  }
   return read;
 }
 

@@ -24,6 +24,7 @@ struct RouteRequest {
   const PublicStore &store;
   const SiteOptions &options;
   RecordView &records;
+  RepoView &repos;
   TimePoint now;
   std::map<std::string, std::string> names = {}; ///< placeholders of the path: org, name, sha, id
   std::map<std::string, std::string> query = {}; ///< only those keys that the route takes

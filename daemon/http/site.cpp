@@ -22,7 +22,7 @@ class Site {
 public:
   Site(const PublicStore &store, SiteOptions options)
       : store_(store), options_(std::move(options)), records_(store, options_.hub_origin),
-        cache_(options_.cache_bytes) {}
+        repos_(store), cache_(options_.cache_bytes) {}
 
   net::Response handle(const net::Request &request) {
     if (request.target.starts_with("/v1/query") || request.target == "/api/v1/plan" ||
@@ -97,7 +97,7 @@ private:
 
   net::Response answer(const net::Request &request, const Route &route,
                        std::map<std::string, std::string> names, const net::Target &target) {
-    RouteRequest asked{store_, options_, records_, now()};
+    RouteRequest asked{store_, options_, records_, repos_, now()};
     asked.names = std::move(names);
     std::string key = expand(route.path, asked.names);
     // Only what changes the document is part of the key: other query keys make no second entry.
@@ -112,7 +112,13 @@ private:
       key += "\n@" + format_time(asked.now);
     }
     const std::int64_t generation = store_.generation();
-    if (const auto held = cache_.find(key, generation); held != nullptr)
+    const auto written_at = [this](const std::vector<std::int64_t> &about) {
+      std::int64_t last = about.empty() ? store_.generation() : 0;
+      for (const std::int64_t repo_id : about)
+        last = std::max(last, store_.generation_of(repo_id));
+      return last;
+    };
+    if (const auto held = cache_.find(key, written_at); held != nullptr)
       return deliver(request, *held, now());
     Result<std::optional<Document>> document = route.render(asked);
     if (!document)
@@ -221,6 +227,7 @@ private:
   PublicStore store_;
   SiteOptions options_;
   RecordView records_;
+  RepoView repos_;
   ResponseCache cache_;
 };
 

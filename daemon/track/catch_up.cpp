@@ -67,13 +67,11 @@ awaitable<Result<hub::CommitList>> list_commits(Look &look, std::size_t limit) {
 }
 
 Result<std::string> watched_history(const Look &look) {
-  const Result<std::vector<store::Watch>> watches = look.context.store.watches();
-  if (!watches)
-    return std::unexpected(watches.error());
-  for (const store::Watch &watch : *watches)
-    if (watch.repo == look.key.repo && watch.branch == look.key.branch)
-      return watch.history;
-  return std::string("20");
+  const Result<std::optional<store::Watch>> watch =
+      look.context.store.find_watch(look.key.repo, look.key.branch);
+  if (!watch)
+    return std::unexpected(watch.error());
+  return *watch ? (*watch)->history : std::string("20");
 }
 
 Result<Work> plan_work(const Look &look, const hub::CommitList &listed, std::size_t limit) {
@@ -256,7 +254,16 @@ awaitable<void> retry_unreadable(Look &look) {
 
 /// Code that the head takes from other repos: it moves without a commit here.
 awaitable<void> follow_code(Look &look) {
-  auto load = [&look] { return load_before(look.context, look.repo); };
+  // Nearly all take none: then the head is not read from the store at all.
+  auto load = [&look]() -> Result<Before> {
+    const Result<std::vector<store::NamedRepo>> names =
+        look.context.store.named_repos(look.repo.id);
+    if (!names)
+      return std::unexpected(names.error());
+    const bool takes_code =
+        std::ranges::any_of(*names, [](const store::NamedRepo &one) { return one.role == "code"; });
+    return takes_code ? load_before(look.context, look.repo) : Before{};
+  };
   const Result<Before> head = co_await on_pool(look.context.pool, std::move(load));
   if (!head || !head->snapshot || head->snapshot->referenced.empty() ||
       head->snapshot->commit.sha != look.repo.head)
@@ -480,12 +487,14 @@ store::RepoState state_of(const RepoFacts &facts) {
 /// Stores how the look ended; logs when that differs from how the last one did.
 Result<void> note_state(Context &context, const store::Repo &repo, store::RepoState state,
                         const std::string &note) {
-  if (repo.state != state || repo.state_note != note) {
-    if (!note.empty())
-      context.log(state == store::RepoState::ok ? LogLevel::info : LogLevel::warning, note);
-    else if (repo.state != store::RepoState::pending)
-      context.log(LogLevel::info, fmt::format("{}: {} again", repo.name, store::to_string(state)));
+  if (repo.state == state && repo.state_note == note) {
+    context.store.note_look(repo.id, context.now());
+    return {};
   }
+  if (!note.empty())
+    context.log(state == store::RepoState::ok ? LogLevel::info : LogLevel::warning, note);
+  else if (repo.state != store::RepoState::pending)
+    context.log(LogLevel::info, fmt::format("{}: {} again", repo.name, store::to_string(state)));
   return context.store.note_poll(repo.id, context.now(), state, note);
 }
 

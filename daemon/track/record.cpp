@@ -31,20 +31,18 @@ Change rewritten(const Commit &commit, const std::string &branch,
 
 /// An earlier revision with the same facts, other than the one just before; "" when there is none,
 /// and when the one just before has the same facts too: then nothing was put back.
-std::string equal_revision(const std::vector<store::Revision> &revisions, const std::string &hash,
-                           const Before &before, const std::string &sha) {
-  if (hash.empty() || (before.facts && diff::fact_hash(*before.facts) == hash))
-    return {};
-  for (auto at = revisions.rbegin(); at != revisions.rend(); ++at)
-    if (at->fact_hash == hash && at->sha != sha &&
-        (!before.snapshot || at->sha != before.snapshot->commit.sha))
-      return at->sha;
-  return {};
+Result<std::string> equal_revision(Context &context, const store::Repo &repo,
+                                   const Reading &reading, const Before &before,
+                                   const diff::Facts &facts) {
+  const std::string hash = diff::fact_hash(facts);
+  if (hash.empty() || diff::fact_hash(*before.facts) == hash)
+    return std::string();
+  return context.store.find_equal(repo.id, hash, reading.commit.sha, before.snapshot->commit.sha);
 }
 
 Delta make_delta(Context &context, const store::Repo &repo, const Reading &reading,
-                 const Before &before, const Move &move,
-                 const std::vector<store::Revision> &revisions, const diff::Facts &facts) {
+                 const Before &before, const Move &move, const std::string &equal_revision,
+                 const diff::Facts &facts) {
   Delta delta = context.stages.diff({*before.snapshot, *before.facts}, {*reading.snapshot, facts});
   diff::name_known_bytes(*reading.snapshot, delta.changes);
   delta.repo = repo.name;
@@ -58,8 +56,7 @@ Delta make_delta(Context &context, const store::Repo &repo, const Reading &readi
   if (!move.rewritten_away.empty())
     delta.changes.push_back(rewritten(reading.commit, repo.branch, move.rewritten_away));
   if (!delta.changes.empty() && !move.other_code_moved)
-    delta.equals_revision =
-        equal_revision(revisions, diff::fact_hash(facts), before, reading.commit.sha);
+    delta.equals_revision = equal_revision;
   if (!delta.equals_revision.empty())
     delta.changes.push_back(make_change(
         "history.reverted", "", dump(Json(delta.from)), dump(Json(delta.equals_revision)),
@@ -71,10 +68,14 @@ Delta make_delta(Context &context, const store::Repo &repo, const Reading &readi
   return delta;
 }
 
-std::vector<std::string> on_branch(const std::vector<store::Revision> &revisions,
-                                   const std::vector<std::string> &without) {
+/// The revisions of a repo that are on its branch, oldest first, some left out.
+Result<std::vector<std::string>> on_branch(Context &context, const store::Repo &repo,
+                                           const std::vector<std::string> &without) {
+  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
+  if (!revisions)
+    return std::unexpected(revisions.error());
   std::vector<std::string> list;
-  for (const store::Revision &revision : revisions)
+  for (const store::Revision &revision : *revisions)
     if (revision.on_branch && std::ranges::find(without, revision.sha) == without.end())
       list.push_back(revision.sha);
   return list;
@@ -224,30 +225,27 @@ std::string quarantine_note(const store::Attempt &attempt) {
 }
 
 Result<Before> load_before(Context &context, const store::Repo &repo, const std::string &behind) {
-  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
-  if (!revisions)
-    return std::unexpected(revisions.error());
+  store::Store &store = context.store;
+  const Result<std::optional<store::Revision>> newest =
+      store.newest_revision(repo.id, true, behind);
+  const Result<std::optional<store::Revision>> last = store.newest_revision(repo.id, false, behind);
+  if (!newest || !last)
+    return std::unexpected(!newest ? newest.error() : last.error());
+  if (!*newest)
+    return Before{};
+  const Result<std::optional<store::Revision>> revision =
+      store.find_revision(repo.id, (*newest)->sha);
+  Result<std::optional<Snapshot>> snapshot = store.snapshot(repo.id, (*newest)->sha);
+  if (!revision || !snapshot)
+    return std::unexpected(!revision ? revision.error() : snapshot.error());
+  if (!*revision || !*snapshot)
+    return fail(Errc::store, fmt::format("{}: revision {} is listed and not kept: restore a backup",
+                                         repo.name, (*newest)->sha));
   Before before;
-  auto at = revisions->rbegin();
-  if (!behind.empty()) {
-    at = std::ranges::find(revisions->rbegin(), revisions->rend(), behind, &store::Revision::sha);
-    at = at == revisions->rend() ? revisions->rbegin() : at + 1;
-  }
-  for (; at != revisions->rend(); ++at) {
-    if (!at->on_branch)
-      continue;
-    Result<std::optional<Snapshot>> snapshot = context.store.snapshot(repo.id, at->sha);
-    if (!snapshot)
-      return std::unexpected(snapshot.error());
-    if (!*snapshot) {
-      before.is_parent = false;
-      continue;
-    }
-    before.snapshot = std::make_shared<const Snapshot>(std::move(**snapshot));
-    before.plan_json = at->plan_json;
-    return before;
-  }
-  return Before{};
+  before.snapshot = std::make_shared<const Snapshot>(std::move(**snapshot));
+  before.plan_json = (*revision)->plan_json;
+  before.is_parent = *last && (*last)->sha == (*newest)->sha;
+  return before;
 }
 
 Result<Before> record_revision(Context &context, const store::Repo &repo, const Reading &reading,
@@ -258,9 +256,9 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
   Result<store::Attempt> attempt = reading.attempt.value_or(store::Attempt());
   if (!reading.attempt)
     attempt = context.store.begin_attempt(repo.id, reading.commit.sha);
-  const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
-  if (!attempt || !revisions)
-    return std::unexpected(!attempt ? attempt.error() : revisions.error());
+  const Result<std::optional<store::Revision>> last = context.store.newest_revision(repo.id, false);
+  if (!attempt || !last)
+    return std::unexpected(!attempt ? attempt.error() : last.error());
 
   store::RevisionWrite write;
   write.repo_id = repo.id;
@@ -287,8 +285,12 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
     if (before.snapshot && !before.facts)
       before.facts = context.stages.facts(*before.snapshot, nullptr);
     next.facts = context.stages.facts(*reading.snapshot, before.facts.get());
-    if (before.snapshot)
-      write.delta = make_delta(context, repo, reading, before, move, *revisions, *next.facts);
+    if (before.snapshot) {
+      const Result<std::string> equal = equal_revision(context, repo, reading, before, *next.facts);
+      if (!equal)
+        return std::unexpected(equal.error());
+      write.delta = make_delta(context, repo, reading, before, move, *equal, *next.facts);
+    }
     write.has_delta = before.snapshot && (!move.other_code_moved || !write.delta.changes.empty());
     Result<std::string> plan = context.stages.plan(*reading.snapshot);
     if (plan && write.has_delta && !before.plan_json.empty())
@@ -330,8 +332,14 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
   step.facts = readable ? next.facts : nullptr;
   step.facts_before = before.facts;
   step.rewritten_away = move.rewritten_away;
-  step.read_revisions = on_branch(*revisions, move.rewritten_away);
   step.now = context.now();
+  // Only what has no commit of its own, and a rewritten history, say which revisions there are.
+  if (step.commitless || !move.rewritten_away.empty()) {
+    Result<std::vector<std::string>> read = on_branch(context, repo, move.rewritten_away);
+    if (!read)
+      return std::unexpected(read.error());
+    step.read_revisions = std::move(*read);
+  }
   Result<std::vector<std::string>> told =
       publish(context, repo, step,
               [&](std::vector<store::AdvisoryRecord> records, std::vector<std::string> dropped) {
@@ -342,8 +350,7 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
   if (!told)
     return std::unexpected(told.error());
   // A repo that cannot be read says so once, not with each revision.
-  if (!write.revision.note.empty() &&
-      (revisions->empty() || revisions->back().note != write.revision.note))
+  if (!write.revision.note.empty() && (!*last || (*last)->note != write.revision.note))
     context.log(
         LogLevel::warning,
         fmt::format("{}: {}: {}", repo.name, reading.commit.sha.substr(0, 7), write.revision.note));
@@ -354,6 +361,11 @@ Result<Before> record_revision(Context &context, const store::Repo &repo, const 
 Result<std::optional<std::chrono::milliseconds>> release_held(Context &context,
                                                               const store::Repo &repo) {
   std::optional<std::chrono::milliseconds> next;
+  const Result<std::vector<Advisory>> held = context.store.held_advisories(repo.id);
+  if (!held)
+    return std::unexpected(held.error());
+  if (held->empty())
+    return next;
   const Result<std::vector<Advisory>> before = all_advisories(context, repo);
   if (!before)
     return std::unexpected(before.error());
@@ -414,10 +426,10 @@ Result<void> record_access(Context &context, const store::Repo &repo, const Repo
   step.now = context.now();
   // A repo of which nothing was read has nobody who could depend on it.
   if (!changes.empty() && !repo.head.empty()) {
-    const Result<std::vector<store::Revision>> revisions = context.store.revisions(repo.id);
-    if (!revisions)
-      return std::unexpected(revisions.error());
-    step.read_revisions = on_branch(*revisions, {});
+    Result<std::vector<std::string>> read = on_branch(context, repo, {});
+    if (!read)
+      return std::unexpected(read.error());
+    step.read_revisions = std::move(*read);
     Delta &delta = step.delta;
     delta.repo = facts.name;
     delta.branch = repo.branch;

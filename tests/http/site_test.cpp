@@ -2,6 +2,7 @@
 #include "daemon/http/client_address.hpp"
 #include "daemon/http/export.hpp"
 #include "daemon/http/routes.hpp"
+#include "store/sqlite.hpp"
 #include "tests/http/world.hpp"
 
 #include <cstdlib>
@@ -260,6 +261,59 @@ TEST_F(SiteTest, ShowsANewRevisionAtOnce) {
   EXPECT_NE(ask("/index.json").body.find("acme/second"), std::string::npos);
 }
 
+TEST_F(SiteTest, AWriteDropsOnlyAnswersAboutWhatItTouched) {
+  const std::int64_t tiny = (**store_->find_repo("acme/tiny")).id;
+  const std::int64_t secret = (**store_->find_repo("acme/secret")).id;
+  const std::string paths[] = {
+      "/models/acme/tiny/",          "/models/acme/tiny/index.json",
+      "/models/acme/tiny/changes/",  "/models/acme/tiny/latest.json",
+      "/models/acme/tiny/feed.atom", "/models/acme/tiny/revisions/" + sample::second_sha + "/",
+      "/badges/acme/tiny.svg",       "/badges/acme/tiny.svg?pin=" + sample::first_sha,
+      "/osv/" + sample::id + ".json"};
+  for (const std::string &path : paths)
+    ASSERT_EQ(ask(path).status, 200) << path;
+  ASSERT_EQ(ask("/index.json").status, 200);
+  // From here on the store cannot answer for the repo: what still answers comes from the cache.
+  ASSERT_TRUE((*store::Database::open(folder_ + "/store.db", false))
+                  ->run_script("UPDATE repo SET facts_json = 'x' WHERE name = 'acme/tiny'"));
+  ASSERT_TRUE(
+      store_->note_poll(secret, "2026-08-24T00:00:00Z", store::RepoState::waiting, "a note"));
+  for (const std::string &path : paths)
+    EXPECT_EQ(ask(path).status, 200) << path;
+  EXPECT_EQ(ask("/index.json").status, 503) << "this one is about all repos";
+  ASSERT_TRUE(store_->note_poll(tiny, "2026-08-24T00:00:00Z", store::RepoState::waiting, "a note"));
+  for (const std::string &path : paths)
+    EXPECT_EQ(ask(path).status, 503) << path;
+}
+
+TEST_F(SiteTest, AChangeOfStateIsShownAtOnce) {
+  const std::int64_t tiny = (**store_->find_repo("acme/tiny")).id;
+  for (const std::string path : {"/models/acme/tiny/", "/"}) {
+    EXPECT_EQ(ask(path).body.find("upstream is slow"), std::string::npos) << path;
+  }
+  ASSERT_TRUE(store_->note_poll(tiny, "2026-08-24T00:00:00Z", store::RepoState::waiting,
+                                "upstream is slow today"));
+  for (const std::string path : {"/models/acme/tiny/", "/"})
+    EXPECT_NE(ask(path).body.find("upstream is slow"), std::string::npos) << path;
+}
+
+TEST_F(SiteTest, TheFirstPageStaysShortWithManyRepos) {
+  for (int i = 0; i < 250; ++i) {
+    const auto repo = store_->ensure_repo("many/model-" + std::to_string(i), "main");
+    ASSERT_TRUE(repo);
+    store::AccessWrite access;
+    access.repo_id = repo->id;
+    access.facts.name = repo->name;
+    ASSERT_TRUE(store_->write_access(access));
+  }
+  const std::string page = ask("/").body;
+  EXPECT_NE(page.find("251 repositories watched"), std::string::npos);
+  EXPECT_NE(page.find("These 200 changed last"), std::string::npos);
+  EXPECT_NE(page.find(">acme/tiny</a>"), std::string::npos) << "what changed last comes first";
+  EXPECT_EQ(page.find("acme/secret"), std::string::npos);
+  EXPECT_EQ(Json::parse(ask("/index.json").body)["repos"].size(), 251U) << "scripts get all";
+}
+
 TEST(ResponseCache, StaysWithinItsBytes) {
   ResponseCache cache(20'000);
   for (int i = 0; i < 100; ++i) {
@@ -267,11 +321,15 @@ TEST(ResponseCache, StaysWithinItsBytes) {
               prepare({.type = "application/zip", .body = std::string(2000, 'x')}));
     EXPECT_LE(cache.bytes(), 20'000U);
   }
-  EXPECT_NE(cache.find("/99", 1), nullptr);
-  EXPECT_EQ(cache.find("/1", 1), nullptr);
-  EXPECT_EQ(cache.find("/99", 2), nullptr) << "another generation";
+  const auto written_at = [](std::int64_t generation) {
+    return [generation](const std::vector<std::int64_t> &) { return generation; };
+  };
+  EXPECT_NE(cache.find("/99", written_at(1)), nullptr);
+  EXPECT_EQ(cache.find("/1", written_at(1)), nullptr);
+  EXPECT_EQ(cache.find("/99", written_at(2)), nullptr) << "written since";
   cache.put("/large", 2, prepare({.type = "application/zip", .body = std::string(15'000, 'x')}));
-  EXPECT_EQ(cache.find("/large", 2), nullptr) << "one answer may not push out all others";
+  EXPECT_EQ(cache.find("/large", written_at(2)), nullptr)
+      << "one answer may not push out all others";
 }
 
 TEST(Routes, AreDescribedOnce) {

@@ -194,6 +194,52 @@ TEST_F(StoreTest, LargeTextsAreKeptForTheHeadOnly) {
       << "its facts stay";
 }
 
+TEST_F(StoreTest, WhatAPinNeedsIsKeptUntilItIsRemoved) {
+  const auto store = open();
+  const Repo repo = *store->ensure_repo("acme/tiny", "main");
+  const auto large = [](char fill) {
+    return std::string(static_cast<std::size_t>(large_text_bytes) + 1, fill);
+  };
+  const auto is_kept = [&](char fill) {
+    return store->content(git_blob_id(large(fill)), FilePart::whole)->has_value();
+  };
+  for (const char digit : {'a', 'b', 'c'})
+    ASSERT_TRUE(
+        store->write_revision(write_of(repo.id, digit, {{"tokenizer.json", large(digit)}})));
+  EXPECT_FALSE(is_kept('b'));
+  ASSERT_TRUE(store->put_pin(repo.id, std::string(40, 'c'), true));
+  ASSERT_TRUE(store->write_revision(write_of(repo.id, 'd', {{"tokenizer.json", large('d')}})));
+  EXPECT_TRUE(is_kept('c')) << "a check asked for it";
+  EXPECT_EQ(*find_text(**store->snapshot(repo.id, std::string(40, 'c')), "tokenizer.json"),
+            large('c'));
+  ASSERT_TRUE(store->put_pin(repo.id, std::string(40, 'c'), false));
+  ASSERT_TRUE(store->put_pin(repo.id, std::string(40, 'c'), true));
+  const std::vector<Pin> expected{
+      {repo.id, "acme/tiny", "main", std::string(40, 'c'), false, "2026-01-02T03:04:05Z"}};
+  EXPECT_EQ(*store->pins(), expected) << "what a person added stays that";
+  EXPECT_TRUE(*store->remove_pin(repo.id, std::string(40, 'c')));
+  EXPECT_FALSE(is_kept('c'));
+  EXPECT_FALSE(*store->remove_pin(repo.id, std::string(40, 'c')));
+  EXPECT_EQ(store->put_pin(repo.id, std::string(40, 'e'), false).error().code, Errc::bad_input);
+
+  // The head's texts outlive a pin on it.
+  ASSERT_TRUE(store->put_pin(repo.id, std::string(40, 'd'), false));
+  EXPECT_TRUE(*store->remove_pin(repo.id, std::string(40, 'd')));
+  EXPECT_TRUE(is_kept('d'));
+}
+
+TEST_F(StoreTest, OfPinsThatChecksAskedForTheLastAreKept) {
+  const auto store = open();
+  const Repo repo = *store->ensure_repo("acme/tiny", "main");
+  for (int i = 0; i < 105; ++i) {
+    RevisionWrite write = write_of(repo.id, 'a', {});
+    write.revision.sha = sha1_hex(std::to_string(i));
+    ASSERT_TRUE(store->write_revision(write));
+    ASSERT_TRUE(store->put_pin(repo.id, write.revision.sha, i != 50));
+  }
+  EXPECT_EQ(store->pins()->size(), 101U) << "and the one that a person added";
+}
+
 TEST_F(StoreTest, UnfinishedAttemptsAreCountedAcrossRestarts) {
   const std::string sha(40, 'c');
   std::int64_t repo_id = 0;
@@ -255,6 +301,27 @@ TEST_F(StoreTest, ARenamedRepoIsFoundUnderBothNamesAndStaysOne) {
   const auto repos = *store->repos();
   ASSERT_EQ(repos.size(), 1U);
   EXPECT_TRUE(repos[0].watched) << "its watch stands under the old name";
+}
+
+TEST_F(StoreTest, ARenamedRepoAtTwoBranchesKeepsItsRowsApart) {
+  const auto store = open();
+  std::map<std::string, std::int64_t> ids;
+  const auto rename = [&](const std::string &branch) {
+    AccessWrite access;
+    access.repo_id = ids.at(branch);
+    access.facts.name = "new/name";
+    return store->write_access(access);
+  };
+  ids["main"] = store->ensure_repo("old/name", "main")->id;
+  ASSERT_TRUE(rename("main"));
+  // The second branch is watched only now, under the name that it had.
+  ids["dev"] = store->ensure_repo("old/name", "dev")->id;
+  EXPECT_NE(ids["dev"], ids["main"]);
+  ASSERT_TRUE(rename("dev"));
+  for (const std::string name : {"old/name", "new/name"})
+    for (const std::string branch : {"main", "dev"})
+      EXPECT_EQ(store->ensure_repo(name, branch)->id, ids[branch]) << name << " at " << branch;
+  EXPECT_EQ(store->repos()->size(), 2U);
 }
 
 TEST_F(StoreTest, GatedFactsMakeARepoUnreadableForTheAnonymous) {
@@ -328,7 +395,7 @@ TEST_F(StoreTest, TheDatabaseIsDurableAndStrict) {
   std::int64_t version = 0;
   ASSERT_TRUE(
       database->run("PRAGMA user_version", [&](const Statement &row) { version = row.number(0); }));
-  EXPECT_EQ(version, static_cast<std::int64_t>(migrations().size()));
+  EXPECT_EQ(version, newest_version());
 }
 
 TEST_F(StoreTest, ReadersAndTheWriterWorkAtOnce) {
