@@ -38,7 +38,7 @@ struct DemoCommand {
 /// A verb that asks the daemon over its control socket.
 struct ControlCommand {
   std::string verb; ///< "watch-add", "watch-remove", "watch-list", "status", "revisions",
-                    ///< "changes", "advisories", "check"
+                    ///< "changes", "advisories", "check", "pin-add", "pin-remove", "pin-list"
   std::vector<std::string> arguments = {};
   std::string branch = "main";
   std::string history = {};

@@ -344,6 +344,45 @@ int check(const Session &session) {
   return worst;
 }
 
+/// Each REPO@SHA, sent to the daemon by one method.
+int order_pins(const Session &session, const std::string &method, std::string_view done) {
+  for (const std::string &argument : session.command.arguments) {
+    const auto at = argument.find('@');
+    if (at == std::string::npos || at + 1 == argument.size())
+      return session.complain(
+          {Errc::bad_input, fmt::format("'{}' names no revision: write it as org/name@REVISION",
+                                        plain_text(argument))});
+    const std::string target = session.query("/pins", {{"repo", argument.substr(0, at)},
+                                                       {"pin", argument.substr(at + 1)},
+                                                       {"branch", session.command.branch}});
+    if (const auto refused = order(session, method, target))
+      return *refused;
+    session.out << done << " " << plain_text(argument) << "\n";
+  }
+  return exit_fine;
+}
+
+int pin_add(const Session &session) {
+  return order_pins(session, "POST", "pinned");
+}
+
+int pin_remove(const Session &session) {
+  return order_pins(session, "DELETE", "no longer pinned");
+}
+
+void print_pins(const Session &session, const OrderedJson &body) {
+  std::vector<std::vector<std::string>> rows;
+  for (const OrderedJson &row : list_at(body, "pins"))
+    rows.push_back({cell(row, "repo"), cell(row, "branch"), short_sha(row, "pin"),
+                    cell(row, "from"), cell(row, "at")});
+  print_table(session, {"REPO", "BRANCH", "REVISION", "FROM", "AT"}, rows,
+              "Nothing is pinned: headwater pin add org/name@REVISION");
+}
+
+int pin_list(const Session &session) {
+  return show(session, "/pins", print_pins);
+}
+
 std::string socket_of(const ControlCommand &command) {
   if (!command.socket.empty())
     return command.socket;
@@ -356,7 +395,7 @@ std::string socket_of(const ControlCommand &command) {
 
 int run_control(const ControlCommand &command, const Terminal &terminal, std::ostream &out,
                 std::ostream &err) {
-  static constexpr std::array<std::pair<std::string_view, int (*)(const Session &)>, 9> verbs{
+  static constexpr std::array<std::pair<std::string_view, int (*)(const Session &)>, 12> verbs{
       {{"watch-add", watch_add},
        {"watch-remove", watch_remove},
        {"watch-list", watch_list},
@@ -365,7 +404,10 @@ int run_control(const ControlCommand &command, const Terminal &terminal, std::os
        {"revisions", revisions},
        {"changes", changes},
        {"advisories", advisories},
-       {"check", check}}};
+       {"check", check},
+       {"pin-add", pin_add},
+       {"pin-remove", pin_remove},
+       {"pin-list", pin_list}}};
   const Session session{command, terminal, out, err, socket_of(command)};
   const auto verb = std::ranges::find(
       verbs, command.verb, &std::pair<std::string_view, int (*)(const Session &)>::first);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -148,6 +149,18 @@ void add_controls(CLI::App &app, Commands &commands) {
       ->add_option("REPO", control.arguments, "org/name")
       ->required();
   add_control(*watch, commands, "list", "watch-list", "List what is followed")
+      ->add_flag("--json", control.json, "As JSON");
+
+  CLI::App *pin = app.add_subcommand("pin", "Revisions that somebody depends on");
+  pin->require_subcommand(1);
+  for (const auto &[name, verb_name, help] :
+       {std::tuple{"add", "pin-add", "Keep all that is known of revisions"},
+        std::tuple{"remove", "pin-remove", "Let large texts of revisions go with the next head"}}) {
+    CLI::App *verb = add_control(*pin, commands, name, verb_name, help);
+    verb->add_option("REPO@SHA", control.arguments, "Repo and revision")->required();
+    verb->add_option("--branch", control.branch, "Branch (default main)");
+  }
+  add_control(*pin, commands, "list", "pin-list", "List what is pinned, by hand or by a check")
       ->add_flag("--json", control.json, "As JSON");
 
   add_control(app, commands, "status", "status", "How each repo stands")

@@ -362,6 +362,10 @@ net::Response check(const Asked &asked) {
   if (!report)
     return refusal(report.error());
   const bool known = !report->pin.empty();
+  // Somebody depends on it, so what it needs is kept. That it could not be is no reason not to
+  // answer.
+  if (known)
+    static_cast<void>(asked.store.put_pin(repo->id, report->pin, true));
   OrderedJson json;
   json["repo"] = repo->name;
   json["pin"] = known ? report->pin : asked.value("pin");
@@ -373,6 +377,65 @@ net::Response check(const Asked &asked) {
   json["advisories"] = report->advisories;
   json["affected_by"] = report->affected_by;
   return answer(200, json);
+}
+
+/// The repo and the whole revision that a request about a pin names. A pin may be cut short as for
+/// `check`.
+struct AskedPin {
+  store::Repo repo;
+  std::string sha;
+};
+
+Result<AskedPin> asked_pin(const Asked &asked) {
+  Result<store::Repo> repo = asked_repo(asked);
+  if (!repo)
+    return std::unexpected(repo.error());
+  const Result<PinReport> report = check_pin(asked.store, *repo, asked.value("pin"), false);
+  if (!report)
+    return std::unexpected(report.error());
+  if (report->pin.empty())
+    return fail(Errc::gone,
+                fmt::format("{}@{}: this revision was never read, so nothing is known of it: "
+                            "headwater revisions {} lists those that were",
+                            repo->name, asked.value("pin"), repo->name));
+  return AskedPin{std::move(*repo), report->pin};
+}
+
+net::Response add_pin(const Asked &asked) {
+  const Result<AskedPin> pin = asked_pin(asked);
+  if (!pin)
+    return refusal(pin.error());
+  if (const Result<void> put = asked.store.put_pin(pin->repo.id, pin->sha, false); !put)
+    return refusal(put.error());
+  return answer(201, {{"repo", pin->repo.name}, {"branch", pin->repo.branch}, {"pin", pin->sha}});
+}
+
+net::Response remove_pin(const Asked &asked) {
+  const Result<AskedPin> pin = asked_pin(asked);
+  if (!pin)
+    return refusal(pin.error());
+  const Result<bool> removed = asked.store.remove_pin(pin->repo.id, pin->sha);
+  if (!removed)
+    return refusal(removed.error());
+  if (!*removed)
+    return json_error(
+        404, "gone",
+        fmt::format("{}@{} is not pinned: headwater pin list", pin->repo.name, asked.value("pin")));
+  return answer(200, {{"repo", pin->repo.name}, {"branch", pin->repo.branch}, {"pin", pin->sha}});
+}
+
+net::Response list_pins(const Asked &asked) {
+  const Result<std::vector<store::Pin>> pins = asked.store.pins();
+  if (!pins)
+    return refusal(pins.error());
+  OrderedJson rows = OrderedJson::array();
+  for (const store::Pin &pin : *pins)
+    rows.push_back({{"repo", pin.repo},
+                    {"branch", pin.branch},
+                    {"pin", pin.sha},
+                    {"from", pin.asked ? "check" : "pin add"},
+                    {"at", pin.at}});
+  return answer(200, {{"pins", std::move(rows)}});
 }
 
 net::Response check_now(const Asked &asked) {
@@ -396,7 +459,9 @@ constexpr Verb verbs[] = {
     {"DELETE", "watches", remove_watch}, {"GET", "status", status},
     {"GET", "revisions", revisions},     {"GET", "changes", changes},
     {"GET", "advisories", advisories},   {"GET", "check", check},
-    {"POST", "check-now", check_now},    {"DELETE", "repos", forget},
+    {"GET", "pins", list_pins},          {"POST", "pins", add_pin},
+    {"DELETE", "pins", remove_pin},      {"POST", "check-now", check_now},
+    {"DELETE", "repos", forget},
 };
 
 } // namespace

@@ -55,6 +55,24 @@ protected:
   int kept_ = 0;
 };
 
+TEST_F(ControlTest, PinsComeAndGo) {
+  const std::string pin = sample::second_sha.substr(0, 10);
+  EXPECT_EQ(ask_control("POST", "/pins?repo=acme%2Ftiny&pin=" + pin).second["pin"],
+            sample::second_sha);
+  EXPECT_EQ(ask_control("GET", "/check?repo=acme%2Ftiny&pin=" + sample::first_sha).first, 200);
+  Json pins = ask_control("GET", "/pins").second["pins"];
+  ASSERT_EQ(pins.size(), 2U) << pins.dump();
+  for (const Json &row : pins) {
+    EXPECT_EQ(row["repo"], "acme/tiny");
+    EXPECT_EQ(row["from"], row["pin"] == sample::second_sha ? "pin add" : "check");
+  }
+  EXPECT_EQ(ask_control("DELETE", "/pins?repo=acme%2Ftiny&pin=" + pin).first, 200);
+  EXPECT_EQ(ask_control("DELETE", "/pins?repo=acme%2Ftiny&pin=" + pin).first, 404);
+  EXPECT_EQ(ask_control("GET", "/pins").second["pins"].size(), 1U);
+  EXPECT_EQ(ask_control("POST", "/pins?repo=acme%2Ftiny&pin=0000000").first, 404) << "never read";
+  EXPECT_EQ(ask_control("POST", "/pins?repo=acme%2Fnone&pin=" + pin).first, 404);
+}
+
 TEST_F(ControlTest, WatchesComeAndGo) {
   EXPECT_EQ(ask_control("POST", "/watches", R"({"repo":"acme/new","history":"all"})").first, 201);
   const Json watches = ask_control("GET", "/watches").second["watches"];
