@@ -46,8 +46,9 @@ Result<void> count_killed_attempts(Database &db) {
 }
 
 Result<void> forget_unfinished_attempts(Database &db) {
-  return db.run("UPDATE attempt SET unfinished = 0, killed = 0 WHERE unfinished > 0 OR killed > 0",
-                {});
+  Result<void> done =
+      db.run("UPDATE attempt SET unfinished = 0, killed = 0 WHERE unfinished > 0", {});
+  return done ? db.run("UPDATE attempt SET killed = 0 WHERE killed > 0", {}) : done;
 }
 
 Result<std::optional<Attempt>> read_attempt(Database &db, std::int64_t repo_id,

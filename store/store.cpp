@@ -495,13 +495,13 @@ public:
   Result<std::string> greatest_modified() override {
     return read<std::string>([](Database &db) -> Result<std::string> {
       std::string greatest;
-      for (const char *table : {"advisory", "tombstone"}) {
-        Result<void> done =
-            db.run(fmt::format("SELECT modified FROM {} ORDER BY modified DESC LIMIT 1", table),
-                   [&](const Statement &row) { greatest = std::max(greatest, row.text(0)); });
-        if (!done)
-          return std::unexpected(done.error());
-      }
+      const auto take = [&](const Statement &row) { greatest = std::max(greatest, row.text(0)); };
+      Result<void> done =
+          db.run("SELECT modified FROM advisory ORDER BY modified DESC LIMIT 1", take);
+      if (done)
+        done = db.run("SELECT modified FROM tombstone ORDER BY modified DESC LIMIT 1", take);
+      if (!done)
+        return std::unexpected(done.error());
       return greatest;
     });
   }

@@ -148,8 +148,11 @@ Result<void> RepoView::refresh() {
   } else {
     for (const std::int64_t repo_id : touched.repos) {
       Result<std::optional<store::Repo>> repo = store.get_repo(repo_id);
-      if (!repo)
+      if (!repo) {
+        // What changed before it is not remembered: all is read again.
+        generation_ = 0;
         return std::unexpected(repo.error());
+      }
       const bool was_public = rows_.erase(repo_id) > 0;
       const bool was_lost = lost_.erase(repo_id) > 0;
       if (*repo)

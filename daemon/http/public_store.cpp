@@ -187,7 +187,7 @@ Result<PublicComparisons> PublicStore::base_comparisons(const PublicRepo &repo) 
 Result<std::vector<store::DeltaRecord>>
 PublicStore::newest_deltas(const std::function<bool(std::int64_t)> &among,
                            std::size_t limit) const {
-  // Read again when a write came in between: a repo that closed meanwhile gives nothing.
+  // Read again when a repo closed meanwhile: it gives nothing.
   for (int tries = 0;; ++tries) {
     const std::int64_t generation = store_.generation();
     std::map<std::int64_t, bool> shown;
@@ -207,11 +207,19 @@ PublicStore::newest_deltas(const std::function<bool(std::int64_t)> &among,
     Result<std::vector<store::DeltaRecord>> deltas = store_.newest_deltas(take, limit);
     if (!looked)
       return std::unexpected(looked.error());
-    const bool is_steady = std::ranges::all_of(shown, [&](const auto &one) {
-      return !one.second || store_.generation_of(one.first) <= generation;
-    });
-    if (is_steady || tries == 3)
+    bool is_closed = false;
+    for (const auto &[repo_id, is_shown] : shown) {
+      if (!is_shown || store_.generation_of(repo_id) <= generation)
+        continue;
+      const Result<std::optional<store::Repo>> now = store_.get_repo(repo_id);
+      if (!now)
+        return std::unexpected(now.error());
+      is_closed = is_closed || !*now || !may_show(**now);
+    }
+    if (!is_closed)
       return deltas;
+    if (tries == 3)
+      return std::vector<store::DeltaRecord>();
   }
 }
 

@@ -118,6 +118,7 @@ CREATE INDEX advisory_by_repo ON advisory (repo_id, state, withdrawn);
 CREATE INDEX tombstone_by_modified ON tombstone (modified DESC);
 CREATE INDEX former_name_by_repo ON former_name (repo_id);
 CREATE INDEX attempt_unfinished ON attempt (unfinished) WHERE unfinished > 0;
+CREATE INDEX attempt_killed ON attempt (killed) WHERE killed > 0;
 CREATE INDEX watch_declared ON watch (declared) WHERE declared = 1;
 
 -- Revisions that somebody depends on, and the large texts that are kept for them.

@@ -45,6 +45,9 @@ constexpr Walk walks[] = {
      "in the order of an index, up to a limit"},
     {"SELECT serial FROM delta ORDER BY serial DESC", "LIMIT 1", "the last row"},
     {"SELECT modified FROM advisory ORDER BY modified DESC", "LIMIT 1", "the last row"},
+    {"SELECT modified FROM tombstone ORDER BY modified DESC", "LIMIT 1", "the last row"},
+    {"SELECT id, published, modified, withdrawn FROM tombstone ORDER BY", "",
+     "the whole list: for exports of all records"},
 };
 
 bool may_walk(const std::string &statement) {
@@ -112,6 +115,8 @@ void do_everything_of_one(Store &store, const std::string &name, int number) {
   EXPECT_TRUE(store.begin_attempt(id, sha));
   EXPECT_TRUE(store.fail_attempt(id, sha, "a note", "2026-01-01T00:00:00Z"));
   EXPECT_TRUE(store.find_attempt(id, sha));
+  EXPECT_TRUE(store.due_retry(id, "2026-01-01T00:00:00Z"));
+  EXPECT_TRUE(store.drop_attempt(id, sha));
   EXPECT_TRUE(store.newest_revision(id, true));
   EXPECT_TRUE(store.newest_revision(id, false));
   EXPECT_TRUE(store.find_equal(id, "facts", sha, sha));
@@ -164,6 +169,7 @@ void do_everything_of_one(Store &store, const std::string &name, int number) {
   EXPECT_TRUE(store.deltas_since(*store.newest_serial() - 1, 10));
   EXPECT_TRUE(store.advisories_of(id));
   EXPECT_TRUE(*store.find_advisory(write.advisories[0].advisory.id));
+  EXPECT_TRUE(store.find_tombstone(write.advisories[0].advisory.id));
   EXPECT_TRUE(store.open_since(id));
   EXPECT_TRUE(store.put_pin(id, held.revision.sha, true));
   EXPECT_TRUE(store.put_pin(id, held.revision.sha, false));
@@ -192,7 +198,7 @@ protected:
 /// Statements as the sources have them: each literal that begins as one.
 std::vector<std::string> written_statements() {
   std::vector<std::string> found;
-  for (const char *name : {"store.cpp", "read.cpp", "write.cpp", "pins.cpp"}) {
+  for (const char *name : {"store.cpp", "attempts.cpp", "read.cpp", "write.cpp", "pins.cpp"}) {
     std::ifstream file(test::source_folder() / "store" / name);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     EXPECT_FALSE(text.empty()) << name;
@@ -217,6 +223,8 @@ TEST_F(StatementsTest, NoneWalksThroughATableThatGrows) {
     ASSERT_TRUE(store->advisories());
     ASSERT_TRUE(store->pins());
     ASSERT_TRUE(store->dependants("acme/base"));
+    ASSERT_TRUE(store->tombstones());
+    ASSERT_TRUE(store->count_killed_attempts());
     ASSERT_TRUE(store->forget_unfinished_attempts());
     ASSERT_TRUE(store->newest_deltas([](std::int64_t) { return true; }, 5));
     ASSERT_TRUE(store->newest_advisories([](std::int64_t) { return true; }, 5));
