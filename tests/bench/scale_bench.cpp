@@ -3,6 +3,7 @@
 //   bench_scale DISK_FOLDER MEMORY_FOLDER INGEST_REPOS STORED_REPOS WATCHES
 
 #include "daemon/http/event_hub.hpp"
+#include "daemon/http/public_store.hpp"
 #include "daemon/http/site.hpp"
 #include "daemon/track/catch_up.hpp"
 #include "daemon/track/schedule.hpp"
@@ -177,7 +178,7 @@ void ingest(const fs::path &folder, std::size_t repos) {
   listeners.recorded = [&](const track::Recorded &recorded) {
     if (recorded.revision.empty())
       return;
-    events->announce(*store, recorded.advisories);
+    events->announce(http::PublicStore(*store), recorded.advisories);
     const std::lock_guard lock(mutex);
     times.push_back(Clock::now());
   };
@@ -359,7 +360,7 @@ void answers(store::Store &store, std::size_t repos) {
   options.public_url = "https://headwater.example";
   options.clock = now;
   options.cache_bytes = 0;
-  const net::Handler site = http::make_site(store, options);
+  const net::Handler site = http::make_site(http::PublicStore(store), options);
   std::mt19937_64 random(1);
   const auto any_name = [&] { return name_of(random() % repos); };
   const double badge = answer_cost(site, [&] {
@@ -388,7 +389,7 @@ void answers(store::Store &store, std::size_t repos) {
   std::fflush(stdout);
 
   options.cache_bytes = 256U << 20U;
-  const net::Handler cached = http::make_site(store, options);
+  const net::Handler cached = http::make_site(http::PublicStore(store), options);
   const std::string model = fmt::format("/models/{}/", name_of(1));
   const std::string badge_of = fmt::format("/badges/{}.svg", name_of(2));
   std::size_t turn = 0;
