@@ -305,6 +305,7 @@ TEST_F(SiteTest, TheFirstPageStaysShortWithManyRepos) {
     access.repo_id = repo->id;
     access.facts.name = repo->name;
     ASSERT_TRUE(store_->write_access(access));
+    ASSERT_TRUE(store_->open_repo(repo->id, {}));
   }
   const std::string page = ask("/").body;
   EXPECT_NE(page.find("251 repositories watched"), std::string::npos);
