@@ -106,6 +106,8 @@ TEST(Config, BadTextIsOneLineThatNamesThePlaceAndTheMend) {
   const Case cases[] = {
       {"[hub", "c.toml:1: not TOML"},
       {"[=]", "c.toml:1: not TOML"},
+      {"\xc6\x8f", "c.toml:1: not TOML"},
+      {"# a\n\xe2\x80\xa0 = 1\n", "c.toml:2: not TOML"},
       {"# a\n[hub]\nurl = \"https://hub.test\"\n[[$watch]]\nx = 1\n", "c.toml:4: not TOML"},
       {"[hub]\nendpiont = \"x\"",
        "c.toml:2: hub.endpiont: unknown key; did you mean hub.endpoint?"},
