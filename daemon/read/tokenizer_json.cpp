@@ -201,6 +201,9 @@ Result<void> read_model(dom::element value, TokenizerFacts &facts) {
 
 /// Runs `body` on the root of parsed JSON; the document lives as long as the facts.
 template <class Body> Result<TokenizerFacts> with_document(std::string_view text, Body body) {
+  // The parser here would pass over it; the tokenizers library does not.
+  if (text.starts_with(byte_order_mark))
+    return fail(Errc::malformed, "not JSON: it begins with a byte-order mark");
   const auto storage = std::make_shared<Storage>();
   dom::element root;
   {

@@ -31,6 +31,8 @@ bool leaves_folder(std::string_view name) {
 } // namespace
 
 Result<WeightIndex> read_weight_index(std::string_view text) {
+  if (text.starts_with(byte_order_mark))
+    return fail(Errc::malformed, "not JSON: it begins with a byte-order mark");
   dom::parser parser;
   dom::element root;
   auto error = parser.parse(text.data(), text.size(), true).get(root);
