@@ -24,11 +24,11 @@ struct JsonLimits {
 /// The bytes that some editors put in front of UTF-8. No reader of a model's JSON takes them.
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// Reads JSON as Python's json module reads it. NaN, Infinity, -Infinity and numbers beyond a double
-/// are accepted and become {"__float__": "NaN"} and so on (the form transformers writes for strict
-/// readers); the last of duplicate keys holds; half of a surrogate pair is kept as its escape's
-/// text. A byte-order mark and a NUL byte are refused. Integers beyond 64 bits become doubles.
-/// Errors: malformed (with line and column), too_large.
+/// Reads JSON as Python's json module reads it. NaN, Infinity, -Infinity and numbers beyond a
+/// double are accepted and become {"__float__": "NaN"} and so on (the form transformers writes for
+/// strict readers); the last of duplicate keys holds; half of a surrogate pair is kept as its
+/// escape's text. A byte-order mark and a NUL byte are refused. Integers beyond 64 bits become
+/// doubles. Errors: malformed (with line and column), too_large.
 Result<Json> parse_json(std::string_view text, const JsonLimits &limits = {});
 /// The same, keys in the order of the text.
 Result<OrderedJson> parse_ordered_json(std::string_view text, const JsonLimits &limits = {});

@@ -285,6 +285,12 @@ private:
       endpoints.emplace_back(literal, port);
       co_return endpoints;
     }
+    // RFC 6761 section 6.3; a machine without a line for it in its hosts file would not find it.
+    if (is_loopback_host(host)) {
+      endpoints.emplace_back(asio::ip::address_v4::loopback(), port);
+      endpoints.emplace_back(asio::ip::address_v6::loopback(), port);
+      co_return endpoints;
+    }
     const std::string service = std::to_string(port);
     const auto [failed, found] =
         co_await resolver_.async_resolve(host, service, tcp::resolver::numeric_service, as_result);

@@ -459,6 +459,19 @@ protected:
   std::filesystem::path folder_;
 };
 
+TEST(Client, LocalhostIsLoopbackWhateverTheHostsFileSays) {
+  const RawServer server([](int descriptor) {
+    test::receive_until(descriptor, "\r\n\r\n");
+    test::send_all(descriptor,
+                   "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+  });
+  for (const char *name : {"localhost", "hub.localhost"}) {
+    const Result<ClientResponse> answer = get(fmt::format("http://{}:{}/", name, server.port()));
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->body, "ok") << name;
+  }
+}
+
 TEST_F(Tls, VerifiesTheCertificateAndTheName) {
   std::string asked_for;
   const RawServer server([&](int descriptor) {

@@ -140,6 +140,32 @@ TEST(Config, BadTextIsOneLineThatNamesThePlaceAndTheMend) {
   }
 }
 
+TEST(Config, TextOutsideAsciiStandsInQuotesAndComments) {
+  const char *texts[] = {
+      "# \xc6\x8f\n[public]\ntitle = \"\xc6\x8f\"",
+      "\xef\xbb\xbf[public]\ntitle = '\xc6\x8f' # '\xc6\x8f",
+      "[public]\ntitle = \"\"\"\\\n\xc6\x8f\"\"\" # \xc6\x8f",
+      "[public]\ntitle = '''\n\xc6\x8f'''",
+      "[\"public\"]\n'title' = \"\xc6\x8f\" # \"",
+  };
+  for (const char *text : texts) {
+    const auto config = parse_config(text, "c.toml");
+    ASSERT_TRUE(config) << text << ": " << config.error().message;
+    EXPECT_EQ(config->title, "\xc6\x8f") << text;
+  }
+  const char *outside[] = {
+      "[public]\ntitle = \"a\\\"\" \xc6\x8f",
+      "[public]\ntitle = '''\na''''' \xc6\x8f'",
+      "[public]\ntitle = \"a\n\xc6\x8f\"",
+  };
+  for (const char *text : outside) {
+    const auto config = parse_config(text, "c.toml");
+    ASSERT_FALSE(config) << text;
+    EXPECT_NE(config.error().message.find(": not TOML"), std::string::npos)
+        << config.error().message;
+  }
+}
+
 TEST(Config, AFileThatIsNotThereIsNamed) {
   const auto config = load_config("/nonexistent/headwater.toml");
   ASSERT_FALSE(config);
