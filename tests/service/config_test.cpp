@@ -147,13 +147,25 @@ TEST(Config, TextOutsideAsciiStandsInQuotesAndComments) {
       "[public]\ntitle = \"\"\"\\\n\xc6\x8f\"\"\" # \xc6\x8f",
       "[public]\ntitle = '''\n\xc6\x8f'''",
       "[\"public\"]\n'title' = \"\xc6\x8f\" # \"",
+      "[public]\ntitle = \"\"\"\\\n  \n \xc6\x8f\"\"\"",
+      "[public]\r\ntitle = '\xc6\x8f'\r\n",
   };
   for (const char *text : texts) {
     const auto config = parse_config(text, "c.toml");
     ASSERT_TRUE(config) << text << ": " << config.error().message;
     EXPECT_EQ(config->title, "\xc6\x8f") << text;
   }
+  const auto quoted = parse_config("[public]\ntitle = '''\n\xc6\x8f\\n\"a'''''\n", "c.toml");
+  ASSERT_TRUE(quoted) << quoted.error().message;
+  EXPECT_EQ(quoted->title, "\xc6\x8f\\n\"a''");
+  const auto escaped = parse_config("[public]\ntitle = \"\\\"\\\\\xc6\x8f\"\n", "c.toml");
+  ASSERT_TRUE(escaped) << escaped.error().message;
+  EXPECT_EQ(escaped->title, "\"\\\xc6\x8f");
   const char *outside[] = {
+      "[public]\ntitle = \"\\\xc6\x8f\"",
+      "[public]\ntitle = \"\"\"\\ \xc6\x8f\"\"\"",
+      "[public]\ntitle = \"\"\"a\\\"\"\" \xef\xbb\xb7\\01c\n\xef\xbb\xbf",
+      "# \xff\n[public]\ntitle = \"a\"",
       "[public]\ntitle = \"a\\\"\" \xc6\x8f",
       "[public]\ntitle = '''\na''''' \xc6\x8f'",
       "[public]\ntitle = \"a\n\xc6\x8f\"",
